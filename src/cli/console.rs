@@ -1,5 +1,6 @@
 //! `mcpkg console`: starts the console in this terminal.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, stdin, stdout};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,7 +11,7 @@ use super::output::Output;
 use super::plain::Plain;
 use crate::tui;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_core::op::{Caller, Confirmation, Context};
 use mcpkg_store::Store;
 
 pub(super) fn command() -> Command {
@@ -36,7 +37,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
             .hint("without a terminal, `mcpkg inbox` and `mcpkg events` print the same"));
     }
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
-    let mut context = Context::shell(crate::DOMAINS, store, globals.selection());
+    let mut context = Context::new(crate::DOMAINS, Caller::Console, store, globals.selection());
     let is_read_only = matches.get_flag("read-only");
     // An operation that has the terminal to itself, such as `prompt edit`, asks as in the shell.
     context.ask = output.asker(false, &context.cancelled);
@@ -47,7 +48,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if matches.get_flag("plain") || is_dumb || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1") {
         context.progress = output.progress();
-        Plain { output, context, is_read_only }.run()?;
+        Plain { output, context, is_read_only, note: RefCell::default() }.run()?;
         return Ok(0);
     }
     let options = tui::Options { is_read_only, is_ascii: matches.get_flag("ascii") };

@@ -1,8 +1,9 @@
 //! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
 //! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the
-//! letter acts on that row. For editors, forms and notes, it names the command to use instead.
+//! letter acts on that row. For editors and forms, it names the command to use instead.
 
+use std::cell::RefCell;
 use std::io::stdin;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(super) struct Plain<'a> {
     pub output: &'a Output,
     pub context: Context,
     pub is_read_only: bool,
+    /// The note to send with the next approval or denial.
+    pub note: RefCell<String>,
 }
 
 /// A place on the stack, and the user's position in it.
@@ -125,7 +128,11 @@ impl Plain<'_> {
             }
         };
         let mut letters = word.chars();
-        let (Some(key), None) = (letters.next(), letters.next()) else { return Err(unknown(line)) };
+        let key = match (letters.next(), letters.next()) {
+            (Some(key), None) => key,
+            _ if word == "space" => ' ',
+            _ => return Err(unknown(line)),
+        };
         let of_row = marked.into_iter().flat_map(|row| &row.actions);
         let action = of_row.chain(&screen.actions).find(|action| action.key == key).cloned();
         self.act(&action.ok_or_else(|| unknown(line))?, stack)
@@ -146,7 +153,8 @@ impl Plain<'_> {
                 stack[top].part.grow();
             }
             Does::Note => {
-                self.output.print("Add a note by the command: `mcpkg consent deny ID --note TEXT`.\n")?;
+                let note = (self.context.line)(Told::Several(Vec::new()), "Note to whoever asked; a or d sends it:")?;
+                self.note.replace(note);
                 return Ok(Next::Stay);
             }
             Does::Review(digest) => drop(mcpkg_console::reviewed::toggle(&self.context, digest)?),
@@ -204,7 +212,11 @@ impl Plain<'_> {
                 return Err(Error::new(Code::ConfirmRequired, "That is not the name; nothing was changed"));
             }
         }
+        let invocation = invocation.clone().noting(&self.note.borrow());
         let done = invocation.run(&self.context)?;
+        if invocation.decides() {
+            self.note.take();
+        }
         self.output.print(&format!("{}\n", reply::sentence(&done)))
     }
 
@@ -226,7 +238,7 @@ impl Plain<'_> {
         }
         for (at, row) in rows.iter().enumerate().skip(first).take(ROWS) {
             let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text()).filter(|text| !text.is_empty()).collect();
-            self.output.print(&format!("{}. {}.\n", at + 1, cells.join(". ")))?;
+            self.output.print(&format!("{}. {}.\n", at + 1, cells.join(". ").trim_end_matches('.')))?;
         }
         match rows.len().saturating_sub(first + ROWS) {
             0 => Ok(()),
@@ -238,9 +250,10 @@ impl Plain<'_> {
     /// that leaves.
     fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
         let mut keys: Vec<String> =
-            screen.actions.iter().map(|action| format!("{} {}", action.key, action.words())).collect();
+            screen.actions.iter().map(|action| format!("{} {}", name(action.key), action.words())).collect();
         let of_row = rows(screen).and_then(|rows| rows.first().map(|row| row.actions.clone())).unwrap_or_default();
-        keys.extend(of_row.iter().map(|action| format!("{} N {}", action.key, action.words())));
+        let own = of_row.iter().filter(|action| action.key != '\n');
+        keys.extend(own.map(|action| format!("{} N {}", name(action.key), action.words())));
         if !screen.views.is_empty() {
             keys.push("v next view".to_owned());
         }
@@ -283,6 +296,11 @@ fn print_lines(output: &Output, lines: &[Line]) -> Result<()> {
         true => output.print("Quoted text ends.\n"),
         false => Ok(()),
     }
+}
+
+/// Returns what to type for a key.
+fn name(key: char) -> String {
+    if key == ' ' { "space".to_owned() } else { key.to_string() }
 }
 
 fn rows(screen: &Screen) -> Option<Vec<&Row>> {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use mcpkg_base::error::Error;
+use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Part, Screen, reply};
@@ -48,7 +48,7 @@ pub struct App {
     /// Closed [`Place::Ask`] panels whose agent is still running.
     pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
-    /// The note to send with the next approval or denial.
+    /// The note to send with the next approval or denial. It stays until that succeeds.
     pub note: String,
     /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,
@@ -121,19 +121,22 @@ impl App {
             Message::Resized => tasks.push(Task::Redraw),
             Message::Loaded(ticket, screen) => self.loaded(&ticket, screen, &mut tasks),
             Message::Surveyed => self.load_inbox(&mut tasks),
-            Message::Changed(events) => {
+            Message::Changed(events, project) => {
+                self.project = project;
                 self.unseen = if self.root == 1 { 0 } else { self.unseen + events };
                 self.state = "";
                 tasks.push(Task::Survey(false));
                 self.reload(&mut tasks);
             }
-            Message::Restored => {
+            Message::Restored(project) => {
+                self.project = project;
                 self.state = "RESTORED";
                 self.reload(&mut tasks);
             }
             Message::Lost(is_lost) => {
                 self.state = if is_lost { "LOST" } else { "" };
                 if !is_lost {
+                    self.message = None;
                     self.reload(&mut tasks);
                 }
             }
@@ -144,7 +147,7 @@ impl App {
             Message::Progress(text) => self.message = Some((Tone::Plain, text)),
             Message::Reported(invocation, reply, now) => self.reported(&invocation, &reply, now, &mut tasks),
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
-            Message::Copied(command, is_copied) => self.copied(&command, is_copied),
+            Message::Copied(copied, is_copied) => self.copied(&copied, is_copied),
             Message::Edited(version, result) => self.worked(version, result, &mut tasks),
             Message::Reviewed(result) => {
                 match result {
@@ -171,7 +174,10 @@ impl App {
         if let Some(root) = ROOTS.iter().position(|(_, _, known)| *known == place) {
             return self.go(root, tasks);
         }
-        let level = self.level_for(place);
+        let mut level = self.level_for(place);
+        if !self.level().preview_views.is_empty() {
+            level.part.view = self.level().preview_view;
+        }
         self.stacks[self.root].push(level);
         self.typing = match self.level().place {
             Place::Palette => Typing::Filter,
@@ -261,7 +267,8 @@ impl App {
         level.preview = Shown::Loading;
         if let Some(place) = look {
             level.wanted_preview = generation;
-            tasks.push(Task::Load(Ticket { generation, place, part: Part::default() }));
+            let part = Part::of_view(level.preview_view);
+            tasks.push(Task::Load(Ticket { generation, place, part }));
         }
         if matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. })) {
             level.scroll = 0;
@@ -276,8 +283,10 @@ impl App {
             self.load(tasks);
             if let Some(place) = previewed {
                 let generation = self.next();
-                self.level_mut().wanted_preview = generation;
-                tasks.push(Task::Load(Ticket { generation, place, part: Part::default() }));
+                let level = self.level_mut();
+                level.wanted_preview = generation;
+                let part = Part::of_view(level.preview_view);
+                tasks.push(Task::Load(Ticket { generation, place, part }));
             }
         }
         if self.level().place != Place::Inbox {
@@ -326,7 +335,10 @@ impl App {
             }
             if level.wanted_preview == ticket.generation {
                 level.preview = match screen {
-                    Ok(screen) => Shown::Screen(screen),
+                    Ok(screen) => {
+                        level.preview_views = screen.views;
+                        Shown::Screen(screen)
+                    }
                     Err(_) if is_lost && level.preview.screen().is_some() => break,
                     Err(error) => Shown::Failed(reply::error(&error)),
                 };
@@ -359,11 +371,7 @@ impl App {
             self.say(Tone::Warning, "the database cannot be read now; put its file back");
             return;
         }
-        let note = std::mem::take(&mut self.note);
-        let invocation = match invocation.decides() && !note.is_empty() {
-            true => invocation.option("--note", &note),
-            false => invocation,
-        };
+        let invocation = invocation.noting(&self.note);
         self.running += 1;
         // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
         let is_edit = invocation.words.ends_with(" edit");
@@ -378,6 +386,9 @@ impl App {
             Ok(found) if is_ask => self.say(Tone::Good, &reply::sentence(found)),
             Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
+                if invocation.decides() {
+                    self.note.clear();
+                }
                 let decided = mcpkg_console::decided(invocation, &found.data);
                 self.say(Tone::Good, &decided.unwrap_or_else(|| reply::sentence(found)));
                 if matches!(self.level().place, Place::Answers(_)) {
@@ -399,6 +410,8 @@ impl App {
                     }
                 }
             }
+            // You said no, which is not a failure.
+            Err(error) if error.code() == Code::ConfirmRequired => self.say(Tone::Plain, &error.to_string()),
             Err(error) => self.say(Tone::Bad, &failed(error)),
         }
         self.level_mut().previewed = None;
@@ -434,6 +447,10 @@ impl App {
         let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
             return false;
         };
+        if self.is_read_only && action.changes(self.domains) {
+            self.say(Tone::Warning, "read-only: the console was started with --read-only");
+            return true;
+        }
         match action.does {
             Does::Call(invocation) => self.run(*invocation, tasks),
             Does::Open(place) => self.open(place, tasks),

@@ -2,7 +2,6 @@
 
 use mcpkg_console::fields::Kind;
 use mcpkg_console::picker::{self, Does, Spot};
-use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::Tone;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::CursorMove;
@@ -14,7 +13,7 @@ use super::keys::is_control;
 use super::level::UNSAVED;
 use super::message::{Task, Work};
 
-const READ_ONLY: &str = "read-only: the console was started with --read-only";
+pub(super) const READ_ONLY: &str = "read-only: the console was started with --read-only";
 
 impl App {
     pub(super) fn open_editor(&mut self) -> Option<&mut Editor> {
@@ -23,43 +22,18 @@ impl App {
 
     /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
     pub(super) fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
+        match self.open_editor().map(|editor| &editor.lower) {
+            None => false,
+            Some(Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_)) => self.question_key(key, tasks),
+            Some(Lower::Picker(_)) => self.picker_key(key, tasks),
+            Some(Lower::Findings | Lower::Plan) => self.plain_key(key, tasks),
+        }
+    }
+
+    /// Handles a key of the editor while its lower pane neither asks nor offers anything.
+    pub(super) fn plain_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let (page, is_read_only) = (isize::try_from(self.page.max(1)).unwrap_or(1), self.is_read_only);
         let Some(editor) = self.open_editor() else { return false };
-        let scrolls = matches!(editor.lower, Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_));
-        if scrolls && scrolled(editor, key, page) {
-            self.put_question();
-            return true;
-        }
-        match &editor.lower {
-            Lower::Picker(_) => return self.picker_key(key, tasks),
-            Lower::Difference(_) => {
-                match key.code == KeyCode::Char('y') {
-                    true => self.save(tasks),
-                    false => editor.lower = Lower::Findings,
-                }
-                return true;
-            }
-            Lower::Lost(_) => {
-                editor.lower = Lower::Findings;
-                if key.code == KeyCode::Char('y') {
-                    self.back(tasks);
-                }
-                return true;
-            }
-            Lower::Meanwhile(versions) if key.code == KeyCode::Char('a') => {
-                let merged = versions.merged(&editor.text());
-                match merged {
-                    Some(text) => {
-                        editor.lower = Lower::Findings;
-                        self.edited(|editor| editor.replace(&text), tasks);
-                        self.say(Tone::Good, "Both changes are in the text; s shows the diff and saves   u undo");
-                    }
-                    None => self.say(Tone::Warning, "Both sides changed the same lines: edit the text"),
-                }
-                return true;
-            }
-            _ => {}
-        }
         let is_edit =
             matches!(key.code, KeyCode::Char('e' | 'E' | 'f' | '+' | ' ' | 'u') | KeyCode::Enter | KeyCode::F(4));
         if is_edit && is_read_only {
@@ -105,24 +79,6 @@ impl App {
             _ => return false,
         }
         true
-    }
-
-    /// Closes the editor. If its text is not saved, first shows what is lost, and `y` closes it.
-    fn throw_away(&mut self, tasks: &mut Vec<Task>) {
-        let Some(editor) = self.open_editor() else { return };
-        if !editor.is_changed() {
-            return self.back(tasks);
-        }
-        editor.lower = Lower::Lost(mcpkg_console::editor::lost(&editor.document, &editor.text()));
-        editor.scroll = 0;
-        self.put_question();
-    }
-
-    /// Shows the question of the lower pane, if it asks one.
-    fn put_question(&mut self) {
-        if let Some(question) = self.open_editor().and_then(|editor| editor.question()) {
-            self.say(Tone::Warning, &question);
-        }
     }
 
     /// Switches between the text and the form.
@@ -428,31 +384,6 @@ impl App {
             None => editor.go_to_finding(true, true),
         }
     }
-
-    /// Shows the diff that saving would make. `y` then saves. A draft is saved at once.
-    fn review(&mut self, tasks: &mut Vec<Task>) {
-        if self.is_read_only {
-            return self.say(Tone::Warning, READ_ONLY);
-        }
-        self.typing = Typing::Nothing;
-        let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
-        if is_draft {
-            // `draft approve` shows the diff and asks by itself.
-            return self.save(tasks);
-        }
-        let Some(editor) = self.open_editor() else { return };
-        let (text, document) = (editor.text(), &editor.document);
-        tasks.push(Task::Work(editor.version(), text.clone(), Work::Mean(Box::new(document.clone()))));
-        editor.lower = Lower::Difference(mcpkg_console::editor::difference(document, &text));
-        editor.scroll = 0;
-        self.put_question();
-    }
-
-    fn save(&mut self, tasks: &mut Vec<Task>) {
-        let Some(editor) = self.open_editor() else { return };
-        tasks.push(Task::Save(editor.version(), Box::new(editor.document.clone()), editor.text()));
-        self.running += 1;
-    }
 }
 
 /// Moves the cursor of the focused half.
@@ -466,19 +397,6 @@ fn step(editor: &mut Editor, by: isize) {
             editor.jump(line.saturating_add_signed(by).clamp(1, last), column);
         }
     }
-}
-
-/// Scrolls the lower pane. Returns false if the key does not scroll.
-fn scrolled(editor: &mut Editor, key: KeyEvent, page: isize) -> bool {
-    let by = match key.code {
-        KeyCode::Down | KeyCode::Char('j') => 1,
-        KeyCode::Up | KeyCode::Char('k') => -1,
-        KeyCode::PageDown | KeyCode::Char(' ') => page,
-        KeyCode::PageUp => -page,
-        _ => return false,
-    };
-    editor.scroll = editor.scroll.saturating_add_signed(by);
-    true
 }
 
 /// Returns whether a key is Ctrl-Space, which some terminals send as a null character.

@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
+use mcpkg_console::keys;
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Screen, Tone};
-use mcpkg_console::{Does, Invocation, keys};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Typing};
@@ -152,9 +152,15 @@ impl App {
         self.look(tasks);
     }
 
-    /// Selects the first row if the filter has hidden the selected one. In the palette, always selects the best match.
+    /// Selects the first row if the filter has hidden the selected one. In the palette, always selects the best match. In a
+    /// text, goes to a line that has the words.
     fn filtered(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
+        if level.is_text() {
+            let is_found = level.filter.is_empty() || level.find();
+            self.message = (!is_found).then(|| (Tone::Plain, "No line has this text".to_owned()));
+            return;
+        }
         if level.place == Place::Palette || level.selected_row().is_none() {
             let first = level.rows().into_iter().find(|row| !row.is_heading).map(|row| row.id.clone());
             level.selected = first.unwrap_or_default();
@@ -251,19 +257,16 @@ impl App {
                 self.toggle_mouse();
                 tasks.push(Task::Redraw);
             }
-            KeyCode::Char('c') => self.copy(tasks),
+            KeyCode::Char('c') => self.copy_command(tasks),
+            KeyCode::Char('C') => self.copy_text(tasks),
             KeyCode::Char(c @ '1'..='6') => self.go(c as usize - '1' as usize, tasks),
             KeyCode::Char('v') if self.level().has_columns() => {
                 let level = self.level_mut();
                 level.is_split = Some(!level.diff.is_split);
             }
-            KeyCode::Char('v') => {
-                let views = self.level().shown.screen().map_or(0, |screen| screen.views.len());
-                if views > 0 {
-                    let level = self.level_mut();
-                    level.part.view = (level.part.view + 1) % views;
-                    self.load(tasks);
-                }
+            KeyCode::Char('v') if !self.level().views().is_empty() => {
+                self.level_mut().next_view();
+                self.load(tasks);
             }
             KeyCode::Char(c) if self.form().is_some() && self.form_char(c, tasks) => {}
             KeyCode::Char(c) if self.act(c, tasks) => {}
@@ -380,32 +383,6 @@ impl App {
 
     pub(super) fn form(&mut self) -> Option<&mut mcpkg_console::form::Form> {
         self.level_mut().form()
-    }
-
-    /// Copies the shell command of the form, or of the first action that runs an operation.
-    fn copy(&mut self, tasks: &mut Vec<Task>) {
-        let command = match self.form() {
-            Some(form) => Some(form.invocation()),
-            None => self.level().actions().iter().find_map(|action| match &action.does {
-                Does::Call(invocation) => Some((**invocation).clone()),
-                Does::Open(_) | Does::Replace(_) | Does::More | Does::Note | Does::Review(_) => None,
-            }),
-        };
-        if let Some(command) = command.as_ref().map(Invocation::command) {
-            tasks.push(Task::Copy(command));
-        }
-    }
-
-    /// Says that a command was copied or, if it is too long for the clipboard, shows it.
-    pub(super) fn copied(&mut self, command: &str, is_copied: bool) {
-        if is_copied {
-            return self.say(Tone::Plain, &format!("Copied: {command}"));
-        }
-        let mut level = Level::new(Place::Printed);
-        let lines = mcpkg_console::screen::quoted(command).collect();
-        level.shown = Shown::Screen(Box::new(Screen::text("The command", lines)));
-        self.stacks[self.root].push(level);
-        self.say(Tone::Warning, "Not copied: the command is too long for a terminal's clipboard");
     }
 
     fn leave(&mut self, tasks: &mut Vec<Task>) {

@@ -47,6 +47,10 @@ pub struct Level {
     pub preview: Shown,
     /// The place that `preview` shows or is loading.
     pub previewed: Option<Place>,
+    /// The index of the view of the preview that the user chose with `v`. It holds for all rows of the list.
+    pub preview_view: usize,
+    /// The names of the views of the preview that was loaded last.
+    pub preview_views: &'static [&'static str],
     /// The id of the selected row, not its index: the selection stays on its item when rows are added or removed.
     pub selected: String,
     pub filter: String,
@@ -79,6 +83,8 @@ impl Level {
             shown: Shown::Loading,
             preview: Shown::Loading,
             previewed: None,
+            preview_view: 0,
+            preview_views: &[],
             selected: String::new(),
             filter: String::new(),
             scroll: 0,
@@ -282,12 +288,60 @@ impl Level {
         fold.is_some_and(|fold| self.diff.open.insert(fold))
     }
 
+    /// Returns the names of the views that `v` goes through: those of the screen or, if it has none, those of the preview.
+    pub fn views(&self) -> &'static [&'static str] {
+        match self.shown.screen().map_or(&[][..], |screen| screen.views) {
+            [] => self.preview_views,
+            views => views,
+        }
+    }
+
+    /// Shows the next view of the screen or, if it has none, of the preview.
+    pub fn next_view(&mut self) {
+        let count = self.views().len().max(1);
+        match self.shown.screen().is_some_and(|screen| screen.views.is_empty()) {
+            true => {
+                self.preview_view = (self.preview_view + 1) % count;
+                self.previewed = None;
+            }
+            false => self.part.view = (self.part.view + 1) % count,
+        }
+    }
+
+    /// Returns whether the screen is a text or a diff, in which `/` finds lines.
+    pub fn is_text(&self) -> bool {
+        matches!(self.shown.screen(), Some(Screen { body: Body::Text(_) | Body::Diff(_), .. }))
+    }
+
+    /// Returns for each line whether `.` and `,` stop there: in a text with a filter, at the lines that contain it.
+    fn stops(&self) -> Vec<bool> {
+        let words = self.filter.to_lowercase();
+        let found = |line: &Line| line.text().to_lowercase().contains(&words);
+        let is_search = self.is_text() && !words.is_empty();
+        match self.shown_diff() {
+            Some(diff) => {
+                let is_stop = |row: &diff::Shown| match is_search {
+                    true => row.cells.iter().flatten().any(found),
+                    false => row.is_stop(),
+                };
+                diff.rows(&self.diff).iter().map(is_stop).collect()
+            }
+            None => self.lines().iter().map(|line| if is_search { found(line) } else { line.is_stop }).collect(),
+        }
+    }
+
+    /// Scrolls to the first line from here on that contains the filter, or else to the first one of the text. Returns false if
+    /// there is none.
+    pub fn find(&mut self) -> bool {
+        let stops = self.stops();
+        let next = (self.scroll..stops.len()).chain(0..self.scroll.min(stops.len())).find(|at| stops[*at]);
+        self.scroll = next.unwrap_or(self.scroll);
+        next.is_some()
+    }
+
     /// Scrolls to the next or previous stop.
     pub fn next_stop(&mut self, forward: bool) {
-        let stops: Vec<bool> = match self.shown_diff() {
-            Some(diff) => diff.rows(&self.diff).iter().map(diff::Shown::is_stop).collect(),
-            None => self.lines().iter().map(|line| line.is_stop).collect(),
-        };
+        let stops = self.stops();
         let next = match forward {
             true => (self.scroll + 1..stops.len()).find(|at| stops[*at]),
             false => (0..self.scroll.min(stops.len())).rev().find(|at| stops[*at]),

@@ -24,10 +24,10 @@ pub enum Message {
     Loaded(Ticket, Result<Box<Screen>>),
     /// A survey of this machine ended, so the inbox has to be loaded again.
     Surveyed,
-    /// This or another process committed this many events.
-    Changed(usize),
-    /// The database was replaced by a backup.
-    Restored,
+    /// This or another process committed this many events. With the name of the project that is selected now.
+    Changed(usize, String),
+    /// The database was replaced by a backup. With the name of the project that is selected now.
+    Restored(String),
     /// `true` if the database cannot be read, `false` once it can be read again.
     Lost(bool),
     /// A running operation asks the user a question.
@@ -40,7 +40,7 @@ pub enum Message {
     /// The result of work on a version of an edited text.
     Edited(Version, Edited),
     /// A text for the clipboard, and whether it was short enough for the terminal.
-    Copied(String, bool),
+    Copied(Copied, bool),
     /// The result of [`Task::Review`]: whether the diff is marked as reviewed now.
     Reviewed(Result<bool>),
     /// The console must end: the process got a signal, or the terminal is gone.
@@ -102,6 +102,14 @@ pub struct Ticket {
     pub part: Part,
 }
 
+/// A text for the clipboard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// What the text is, such as `command`.
+    pub what: &'static str,
+    pub text: String,
+}
+
 /// A question that a running operation asks. Dropping `answer` means no.
 pub struct Question {
     pub lines: Vec<Line>,
@@ -131,7 +139,7 @@ pub enum Task {
     Save(Version, Box<Document>, String),
     /// Marks the diff with this hash as reviewed, or takes the mark back.
     Review(String),
-    Copy(String),
+    Copy(Copied),
     Suspend,
     Redraw,
     Quit,

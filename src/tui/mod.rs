@@ -6,9 +6,11 @@
 
 mod app;
 mod ask;
+mod copy;
 mod draw;
 mod editing;
 mod editor;
+mod editor_questions;
 mod history;
 mod keys;
 mod level;
@@ -41,8 +43,7 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Shows the console until the user leaves it.
 pub fn run(context: Context, options: &Options) -> Result<()> {
     let (sender, messages) = mpsc::channel();
-    let project = context.read(|_, project| Ok(project.name.clone())).unwrap_or_default();
-    let mut app = App::new(context.domains, project, options.is_read_only, options.is_ascii);
+    let mut app = App::new(context.domains, worker::project(&context), options.is_read_only, options.is_ascii);
     let mut terminal = Terminal::open(&sender)?;
     let workers = Workers::start(context, &sender);
     let mut tasks = app.start();
@@ -52,9 +53,9 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 Task::Quit => return Ok(()),
                 Task::Redraw => terminal.refresh(app.has_mouse())?,
                 Task::Suspend => terminal.suspend()?,
-                Task::Copy(text) => {
-                    let is_copied = terminal.copy(&text);
-                    let _ = sender.send(Message::Copied(text, is_copied));
+                Task::Copy(copied) => {
+                    let is_copied = terminal.copy(&copied.text);
+                    let _ = sender.send(Message::Copied(copied, is_copied));
                 }
                 Task::EditOnTerminal(version, name, text) => {
                     let edited = terminal.aside(|| editor::rewritten(&name, &text))?;

@@ -240,6 +240,11 @@ fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String
     context
 }
 
+/// Returns the name of the selected project; empty if there is none.
+pub fn project(context: &Context) -> String {
+    context.read(|_, project| Ok(project.name.clone())).unwrap_or_default()
+}
+
 /// Watches the database until the console ends. Sends a message when this or another process has committed events, when a
 /// backup was restored, when the database cannot be read, and when it can be read again.
 fn watch(context: &Context, messages: &Sender<Message>) {
@@ -273,8 +278,8 @@ fn follow(context: &Context, mut watch: Watch, is_lost: &mut bool, messages: &Se
         let message = match change {
             _ if is_away => continue,
             Change::None => continue,
-            Change::Events(events) => Message::Changed(events.len()),
-            Change::Restored => Message::Restored,
+            Change::Events(events) => Message::Changed(events.len(), project(context)),
+            Change::Restored => Message::Restored(project(context)),
         };
         messages.send(message).ok()?;
     }

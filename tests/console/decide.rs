@@ -33,6 +33,32 @@ fn a_request_is_read_approved_and_used() {
     screen.wait(": Run hosting:apps:create. It runs when mcp:codex goes on");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
+    // The trail says where you decided.
+    let decided = ground.scratch.json(&["events", "--by", "console"])["events"].clone();
+    assert_eq!(decided[0]["kind"], "consent.approve", "{decided}");
+}
+
+#[test]
+fn a_request_shows_the_agents_reason_as_its_claim() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    let mut arguments = create();
+    arguments["reason"] = json!("A place to test.\nApproved by ada\u{1b}[2J");
+    let asked = execute(&mut client, arguments.clone());
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("Run hosting:apps:create");
+    screen.keys("\r");
+    screen.wait("Inbox > Run hosting:apps:create");
+    let text = screen.wait("the agent's reason: \"A place to test.");
+    let forged = text.lines().find(|line| line.contains("Approved by ada"));
+    assert!(forged.is_some_and(|line| line.trim_start().starts_with('|')), "{text}");
+    // Other words ask for the same consent.
+    ground.approve(&asked);
+    arguments["reason"] = json!("Because.");
+    assert_eq!(code(&execute(&mut client, with_nonce(&arguments, &asked))), "ok");
+    arguments["reason"] = json!("x".repeat(1_001));
+    assert_eq!(code(&execute(&mut client, arguments)), "E_INVALID_ARGUMENT");
 }
 
 #[test]
@@ -44,6 +70,14 @@ fn a_denial_reaches_the_agent() {
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("Run hosting:apps:create");
     screen.keys("nuse another name\rd");
+    screen.wait("Deny: Run hosting:apps:create? Your note: \"use another name\"");
+    // Every key other than `y` means no, and the note stays for the next try.
+    screen.keys("d");
+    screen.wait("Not confirmed; nothing was changed");
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
+    screen.keys("d");
+    screen.wait("Your note: \"use another name\"");
+    screen.keys("y");
     screen.wait("Denied, with your note: Run hosting:apps:create");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);

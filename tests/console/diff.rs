@@ -58,6 +58,8 @@ fn a_proposal_of_an_item_that_changed_since_shows_three_texts_and_cannot_be_acce
     assert!(shown.contains("theirs   2  Second line.") && !shown.contains("a accept"), "{shown}");
     screen.keys("a");
     screen.keys("d");
+    screen.wait("Reject change 1? The project stays as it is.");
+    screen.keys("y");
     screen.wait("Rejected proposal 1");
 }
 

@@ -1,17 +1,18 @@
-//! The keys of all screens: no key has two meanings on a screen, and each word of the footer is in the table.
+//! The keys of all screens: no key has two meanings on a screen, and each word of the footer is in the table of the screens.
 
 use std::collections::HashSet;
 
-use mcpkg_console::keys::{KEYS, WORDS};
+use mcpkg_console::keys::KEYS;
 use mcpkg_console::place::{Place, ROOTS};
 use mcpkg_console::screen::Body;
+use mcpkg_console::screens::SCREENS;
 use mcpkg_console::{Action, Does, Part, Screen, load};
 use mcpkg_core::op::Context;
 
 use super::ground;
 
 /// The keys that move, open and ask on every screen, so that no action can have them.
-const OF_EVERY_SCREEN: &str = "jkhlgGqyvcM:/?.,[]123456";
+const OF_EVERY_SCREEN: &str = "jkhlgGqyvcCM:/?.,[]123456";
 
 /// Loads every place that can be reached from the first screens by enter and by keys.
 fn reached(context: &Context) -> Vec<(Place, Screen)> {
@@ -56,14 +57,30 @@ fn no_key_means_two_things_on_a_screen_and_every_word_is_in_the_table() {
     let mut check = |place: &Place, actions: &[&Action]| {
         for action in actions {
             assert!(!OF_EVERY_SCREEN.contains(action.key), "{place:?}: {action:?}");
-            let words = WORDS.iter().find(|(key, _)| *key == action.key).map(|(_, words)| *words);
-            assert!(words.is_some_and(|words| words.contains(&action.label)), "{place:?}: {action:?}");
             let same = actions.iter().filter(|other| other.key == action.key);
             let labels: HashSet<&str> = same.map(|other| other.label).collect();
             assert_eq!(labels.len(), 1, "{place:?}: {} is {labels:?}", action.key);
             used.insert(action.key);
         }
     };
+    let of_table = |place: &Place, actions: &mut dyn Iterator<Item = &Action>| {
+        let name = place.screen().expect("a screen of the table");
+        let listed = SCREENS.iter().find(|keys| keys.screen == name).expect("a screen of the table").keys;
+        for action in actions {
+            assert!(listed.contains(&(action.key, action.label)), "{place:?}: {action:?} is not in the table");
+        }
+    };
+    for (place, screen) in screens.iter().filter(|(place, _)| place.screen().is_some()) {
+        match &screen.body {
+            Body::List(list) => {
+                of_table(place, &mut list.rows.iter().flat_map(|row| &row.actions).chain(&screen.actions))
+            }
+            Body::Diff(diff) => {
+                of_table(place, &mut (1..=diff.hunks()).flat_map(|hunk| diff.actions(hunk)).chain(&screen.actions));
+            }
+            _ => of_table(place, &mut screen.actions.iter()),
+        }
+    }
     for (place, screen) in &screens {
         let own: Vec<&Action> = screen.actions.iter().collect();
         match &screen.body {
@@ -86,7 +103,7 @@ fn no_key_means_two_things_on_a_screen_and_every_word_is_in_the_table() {
         }
     }
     assert!(used.len() >= 14, "{used:?}");
-    for (key, _) in WORDS {
+    for (key, _) in SCREENS.iter().flat_map(|screen| screen.keys) {
         let name = match key {
             ' ' => "space".to_owned(),
             '\n' => "enter".to_owned(),

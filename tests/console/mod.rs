@@ -127,7 +127,7 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
     let mut command = ground.scratch.command();
     command.env("TERM", "dumb").env("TZ", "UTC").args(["console"]);
     // Open the request, deny it, and check that the inbox is empty.
-    let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\nx\n7\nq\n") else {
+    let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\ny\nx\n7\nq\n") else {
         return skipped(NO_SCRIPT);
     };
     for text in [

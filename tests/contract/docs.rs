@@ -54,6 +54,22 @@ fn docs_of_the_keys_are_current() {
         writeln!(page, "| `{}` | {} |", key.keys, key.meaning).expect("text");
         known.extend(key.keys.split([' ', ',']).filter(|key| !key.is_empty()));
     }
+    page.push_str("\n## Screens\n\nBeside the keys of every screen, each has these:\n\n| screen | shows | keys |\n| --- | --- | --- |\n");
+    for found in mcpkg_console::screens::SCREENS {
+        let keys: Vec<String> = found
+            .keys
+            .iter()
+            .map(|(key, word)| {
+                let key = match key {
+                    ' ' => "space".to_owned(),
+                    '\n' => "enter".to_owned(),
+                    key => key.to_string(),
+                };
+                format!("`{key}` {word}")
+            })
+            .collect();
+        writeln!(page, "| {} | {} | {} |", found.screen, found.shows, keys.join(", ")).expect("text");
+    }
     let mut once = known.clone();
     once.sort_unstable();
     once.dedup();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::quote;
 use mcpkg_core::op::{Body, Call, Context, Domains, Effect, Entry, Reply};
 
 use crate::place::Place;
@@ -64,7 +65,9 @@ impl Action {
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
-            Does::Open(_) | Does::Replace(_) | Does::More | Does::Note | Does::Review(_) => false,
+            // A note is of use only with an approval or a denial.
+            Does::Note => true,
+            Does::Open(_) | Does::Replace(_) | Does::More | Does::Review(_) => false,
         }
     }
 }
@@ -124,6 +127,16 @@ impl Invocation {
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {
         Self { question: Some(question.into()), ..self }
+    }
+
+    /// Adds a note to a call that [decides](Invocation::decides), and repeats it in the question. An empty note changes nothing.
+    #[must_use]
+    pub fn noting(self, note: &str) -> Self {
+        if note.is_empty() || !self.decides() {
+            return self;
+        }
+        let question = self.question.as_ref().map(|question| format!("{question} Your note: {}", quote::text(note)));
+        Self { question, ..self.option("--note", note) }
     }
 
     /// Makes the console ask the user to type `name` first. [`Invocation::run`] itself does not check the name.

@@ -80,20 +80,21 @@ pub fn approval(id: &str) -> Invocation {
 /// Returns the actions for a request that is pending, or approved but not used yet. Other requests have none.
 pub fn actions(data: &Value) -> Vec<Action> {
     let id = text(data, "id");
-    let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
+    let (what, kind) = summary(data);
+    let deny = |question: String| Invocation::new("consent deny").with(id).asking(question);
     match text(data, "state") {
         "pending" => {
             let mut approve = approval(id);
-            if let (_, Tone::Bad) = summary(data).1 {
+            if kind.1 == Tone::Bad {
                 approve = approve.destroying(name_to_type(data));
             }
-            let approve = match summary(data).1.1 {
+            let approve = match kind.1 {
                 Tone::Good => Action::open('a', "approve", Place::Answers(id.to_owned())),
                 _ => Action::call('a', "approve", approve),
             };
-            vec![approve, deny, Action::note()]
+            vec![approve, Action::call('d', "deny", deny(format!("Deny: {what}?"))), Action::note()]
         }
-        "approved" => vec![Action { label: "take back", ..deny }],
+        "approved" => vec![Action::call('d', "take back", deny(format!("Take back your approval: {what}?")))],
         _ => Vec::new(),
     }
 }

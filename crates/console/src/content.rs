@@ -184,7 +184,8 @@ pub fn skill(context: &Context, name: &str, view: usize) -> Result<Screen> {
 
 fn skill_actions(name: &str) -> Vec<Action> {
     let delete = Invocation::new("skill delete").with(name).destroying(name).asking(format!("Delete skill {name}?"));
-    vec![Action::call('D', "delete", delete)]
+    let trail = Place::History("resource".to_owned(), format!("skill://{name}/SKILL.md"));
+    vec![Action::open('t', "trail", trail), Action::call('D', "delete", delete)]
 }
 
 /// Shows the difference between two revisions of an item, or its last change.

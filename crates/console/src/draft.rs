@@ -23,8 +23,9 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
             .then(Tone::Plain, " proposes ")
             .then(Tone::Strong, text(&data, "workflow"))
             .then(Tone::Plain, &format!("  {}", text(&data, "state"))),
-        Line::blank(),
     ];
+    lines.extend(quoted(text(&data, "message")));
+    lines.push(Line::blank());
     lines.extend(found.iter().map(editor::line));
     if !found.is_empty() {
         lines.push(Line::blank());
@@ -46,15 +47,12 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
     vec![
         Action::open('e', "edit", Place::Editor(Text::Draft(id.to_owned()))),
-        Action::call('E', "edit", Invocation::new("draft edit").with(id)),
+        // `draft approve` shows the draft and asks by itself.
+        Action::call('a', "approve", Invocation::new("draft approve").with(id)),
+        Action::call('d', "reject", Invocation::new("draft reject").with(id).asking(format!("Reject draft {name}?"))),
         Action::open('t', "what changes", Place::DraftDiff(id.to_owned(), Vec::new())),
-        Action::call(
-            'a',
-            "approve",
-            Invocation::new("draft approve").with(id).asking(format!("Save draft {name} as a workflow?")),
-        ),
-        Action::call('d', "reject", Invocation::new("draft reject").with(id)),
         Action::note(),
+        Action::call('E', "edit", Invocation::new("draft edit").with(id)),
     ]
 }
 

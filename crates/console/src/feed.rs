@@ -90,7 +90,8 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
             Span::new(Tone::Good, "marked")
         }
         "ok" => Span::plain(""),
-        refused => Span::new(Tone::Bad, refused),
+        // `E_CONSENT_REQUIRED` -> `consent required`
+        refused => Span::new(Tone::Bad, &refused.trim_start_matches("E_").replace('_', " ").to_lowercase()),
     };
     let can_undo = text(event, "outcome") == "ok";
     let mut actions: Vec<Action> = Vec::new();
@@ -105,16 +106,17 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         denied: Vec::new(),
     };
     let label = match text(event, "actor") {
-        "shell" => "undo all from the shell since here",
-        _ => "undo all of this agent since here",
+        "shell" => "undo the shell since here",
+        "console" => "undo the console since here",
+        _ => "undo this agent since here",
     };
-    actions.push(Action::open('U', label, Place::Undo(Undo::By(all))));
     if let Some(run) = run(event) {
         let others: Vec<String> = marked.iter().filter(|marked| *marked != run).cloned().collect();
         let more = (others.len() == marked.len()).then(|| run.to_owned());
         let marked: Vec<String> = others.into_iter().chain(more).collect();
         actions.push(Action::switch(if marked.is_empty() { Place::Feed } else { Place::Marked(marked) }));
     }
+    actions.push(Action::open('U', label, Place::Undo(Undo::By(all))));
     Row {
         id: seq.to_string(),
         cells: vec![
@@ -205,14 +207,19 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
         Undo::By(Following { actor, since, .. }) => (
-            format!("Feed > Undo what {actor} did since {since}"),
+            match actor.as_str() {
+                "shell" | "console" => format!("Feed > Undo what was done in the {actor} since {since}"),
+                _ => format!("Feed > Undo what {actor} did since {since}"),
+            },
             Invocation::new("undo").option("--by", actor).option("--since", since),
         ),
     };
     let whole = call.preview(context)?;
     if rows(&whole.data, "changes").is_empty() {
         // A deploy is undone by a rollback, whose preview has no `changes`.
-        return Ok(Screen::text(title, reply::lines(&whole)).with([Action::call('a', "undo", call)]));
+        let is_rollback = whole.data.get("changes").is_none();
+        let undo = is_rollback.then(|| Action::call('a', "undo", call));
+        return Ok(Screen::text(title, reply::lines(&whole)).with(undo));
     }
     let out = match undo {
         Undo::Event(_) => BTreeSet::new(),

@@ -1,4 +1,4 @@
-//! The tables of keys: their meanings, for the help screen and the documentation, and the words of the footer.
+//! The table of keys with their meanings, for the help screen and the documentation.
 
 use crate::screen::{Line, Screen, Tone};
 
@@ -10,7 +10,7 @@ pub struct Meaning {
 }
 
 /// The number of keys, at the beginning of [`KEYS`], that work on every screen.
-const EVERYWHERE: usize = 15;
+const EVERYWHERE: usize = 16;
 
 /// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
@@ -21,19 +21,20 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "Tab", meaning: "next pane; while typing a workflow, complete" },
     Meaning { keys: "1-6", meaning: "Inbox, Feed, Content, Deploy, Workflows, All" },
     Meaning { keys: ": Ctrl-P", meaning: "palette: every screen, item and operation" },
-    Meaning { keys: "/", meaning: "filter" },
+    Meaning { keys: "/", meaning: "filter: all words, and none after a !; in a text, find" },
     Meaning { keys: "?", meaning: "keys of this place" },
-    Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character" },
+    Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character, found text" },
     Meaning { keys: "v", meaning: "next view; in the editor, text or form" },
     Meaning { keys: "c", meaning: "copy the shell command" },
+    Meaning { keys: "C", meaning: "copy the marked row, or the text of the pane that Tab chose" },
     Meaning { keys: "y", meaning: "yes to the question line" },
     Meaning { keys: "M", meaning: "mouse on or off" },
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
-    Meaning { keys: "a", meaning: "yes: approve, accept, apply" },
+    Meaning { keys: "a", meaning: "yes: approve, accept, apply, select; for an uncertain step, done" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
     Meaning { keys: "n", meaning: "a note to whoever asked; a or d sends it" },
     Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
-    Meaning { keys: "U", meaning: "undo all changes of this agent, or of the shell, since here" },
+    Meaning { keys: "U", meaning: "undo all changes of this agent, the shell or the console since here" },
     Meaning { keys: "b", meaning: "bring back an older state" },
     Meaning { keys: "t", meaning: "trail of this item; what a draft changes" },
     Meaning { keys: "e", meaning: "edit here, or in $EDITOR if the console has no editor for it" },
@@ -53,32 +54,6 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "F2, F4, F6, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, pick, save, redo" },
 ];
 
-/// The words that the footer may show for the key of an action, so that a key means much the same on every screen.
-pub const WORDS: &[(char, &[&str])] = &[
-    ('\n', &["take", "more"]),
-    (' ', &["in or out"]),
-    ('+', &["new", "create", "add", "import", "install"]),
-    ('@', &["ask your agent"]),
-    ('D', &["delete", "remove", "uninstall", "revoke"]),
-    ('E', &["edit"]),
-    ('P', &["propose a workflow"]),
-    ('U', &["undo all of this agent since here", "undo all from the shell since here"]),
-    ('a', &["approve", "accept", "apply", "undo", "deny"]),
-    ('b', &["bring back"]),
-    ('d', &["deny", "reject", "take back"]),
-    ('e', &["edit"]),
-    ('f', &["find changes"]),
-    ('m', &["reviewed"]),
-    ('n', &["note"]),
-    ('p', &["plan"]),
-    ('r', &["run", "retry", "all in again"]),
-    ('s', &["sync", "skip"]),
-    ('t', &["trail", "what changes"]),
-    ('u', &["undo"]),
-    ('x', &["cancel"]),
-    ('z', &["pause", "resume", "retry"]),
-];
-
 /// Returns whether a key is in the table.
 pub fn is_known(key: char) -> bool {
     let name = if key == ' ' { "space".to_owned() } else { key.to_string() };
@@ -87,7 +62,7 @@ pub fn is_known(key: char) -> bool {
 
 /// The help screen: the keys of the place where the user is, with their words, then those of all places.
 pub fn screen(here: &[(String, String)]) -> Screen {
-    let line = |keys: &str, meaning: &str| Line::of(Tone::Name, &format!("{keys:<32}")).then(Tone::Plain, meaning);
+    let line = |keys: &str, meaning: &str| Line::of(Tone::Name, &format!("{keys:<14} ")).then(Tone::Plain, meaning);
     let of = |key: &Meaning| line(key.keys, key.meaning);
     let heading = |text: &str| Line::of(Tone::Strong, text);
     let mut lines = Vec::new();

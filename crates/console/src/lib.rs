@@ -19,6 +19,7 @@ pub mod place;
 pub mod reply;
 pub mod reviewed;
 pub mod screen;
+pub mod screens;
 pub mod survey;
 
 mod answers;

@@ -49,8 +49,8 @@ pub fn all(context: &Context) -> Result<Screen> {
     Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
 }
 
-/// Shows the table that a command such as `tool list` prints. The first column must be the name of the item. A reply
-/// without a table is shown as text.
+/// Shows the table that a command such as `tool list` prints. The first column with a heading must be the name of the item. A
+/// reply without a table is shown as text.
 pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let call = Invocation::new(words);
     let (found, has_more) = match has_pages(context, words) {
@@ -66,22 +66,29 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let has = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).is_some();
     let can_show = has("show");
     let ender = ENDERS.into_iter().find(|verb| has(verb));
+    let can_select = has("select");
+    // The list of projects begins with a column that marks the selected one.
+    let named = first.columns.iter().position(|heading| !heading.is_empty()).unwrap_or_default();
     let row = |cells: &Vec<String>| {
-        let name = cells.first().cloned().unwrap_or_default();
+        let name = cells.get(named).cloned().unwrap_or_default();
         let ends = ender.map(|verb| {
             let call = Invocation::new(&format!("{noun} {verb}")).with(&name).destroying(&name);
             let call = call.asking(format!("Run `mcpkg {noun} {verb} {name}`?"));
             Action::call('D', verb, call)
+        });
+        let selects = can_select.then(|| {
+            let question = format!("Select {noun} {name}? Agents and commands then use it too.");
+            Action::call('a', "select", Invocation::new(&format!("{noun} select")).with(&name).asking(question))
         });
         Row {
             id: name.clone(),
             cells: cells
                 .iter()
                 .enumerate()
-                .map(|(at, cell)| Span::new(if at == 0 { Tone::Name } else { Tone::Plain }, cell))
+                .map(|(at, cell)| Span::new(if at == named { Tone::Name } else { Tone::Plain }, cell))
                 .collect(),
             look: can_show.then(|| Place::Shown(noun.to_owned(), name)),
-            actions: ends.into_iter().collect(),
+            actions: selects.into_iter().chain(ends).collect(),
             is_heading: false,
         }
     };

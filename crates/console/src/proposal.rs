@@ -64,7 +64,13 @@ pub fn actions(id: &str, hunks: &[usize]) -> Vec<Action> {
     let accept = in_part(Invocation::new("evolve accept").with(id), hunks).asking(question);
     vec![
         Action::call('a', "accept", accept),
-        Action::call('d', "reject", Invocation::new("evolve reject").with(id)),
+        Action::call(
+            'd',
+            "reject",
+            Invocation::new("evolve reject")
+                .with(id)
+                .asking(format!("Reject change {id}? The project stays as it is.")),
+        ),
         Action::note(),
     ]
 }

@@ -1,7 +1,7 @@
 //! Renders the reply of any operation as lines.
 
 use mcpkg_base::error::Error;
-use mcpkg_core::op::{Body, Reply};
+use mcpkg_core::op::{Body, LISTED_BY_VERBOSE, Reply, grouped};
 use mcpkg_core::present;
 
 use crate::diff;
@@ -10,12 +10,19 @@ use crate::screen::{Line, Tone, quoted};
 /// The width of tables in a text: an 80-column terminal minus the bar of quoted lines.
 const WIDTH: u16 = 76;
 
-/// Returns the lines of a reply: its body and its warnings. Sentences, texts, tables and diffs are quoted, because they may
+/// Returns the warnings of a reply. Those that differ only in names are one, with their number and the first of them.
+pub fn warnings(reply: &Reply) -> Vec<String> {
+    let found = grouped(reply.warnings.clone()).into_iter();
+    found.map(|warning| warning.strip_suffix(LISTED_BY_VERBOSE).map(str::to_owned).unwrap_or(warning)).collect()
+}
+
+/// Returns the lines of a reply: its body and its [`warnings`]. Sentences, texts, tables and diffs are quoted, because they may
 /// come from an agent, an API or a file.
 pub fn lines(reply: &Reply) -> Vec<Line> {
     let mut lines = Vec::new();
     push(&reply.body, &mut lines);
-    lines.extend(reply.warnings.iter().map(|warning| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, warning)));
+    let warning = |text: &String| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, text);
+    lines.extend(warnings(reply).iter().map(warning));
     lines
 }
 

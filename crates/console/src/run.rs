@@ -33,7 +33,7 @@ pub fn actions(id: &str, state: &str) -> Vec<Action> {
 }
 
 /// Shows the steps and attempts of a run. If the effect of a step is uncertain, the actions offer to retry the step,
-/// skip it, or cancel the run.
+/// skip it, give its answer, or cancel the run.
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let shown = Invocation::new("workflow runs").with(id);
     let found = shown.run(context)?;
@@ -58,12 +58,15 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         );
         lines.push(Line::plain("  r  retry: send it again; its effect may happen twice"));
         lines.push(Line::plain("  s  skip: go on without its answer"));
+        lines.push(Line::plain("  a  done: it worked, and you type its answer"));
         let answer = |key, label, word: &str, question: &str| {
             let call = Invocation::new("workflow resume").with(id).option("--step", &format!("{step}={word}"));
             Action::call(key, label, call.asking(question))
         };
         actions.push(answer('r', "retry", "retry", "Send the request again? Its effect may happen twice."));
         actions.push(answer('s', "skip", "skip", "Go on without its answer?"));
+        let done = Invocation::new("workflow resume").with(id).option("--step", &format!("{step}=done"));
+        actions.push(Action::call('a', "done", done));
     }
     Ok(Screen::text(format!("Workflows > run of {name}    {}", state.to_uppercase()), lines).with(actions))
 }

@@ -29,14 +29,31 @@ impl Row {
         self.actions.iter().any(|action| matches!(action.does, Does::More))
     }
 
-    /// Returns whether each word of the filter occurs in some cell. Case does not matter. A row that loads more matches any
+    /// Returns whether each word of the filter occurs in some cell, and no word after a `!`. Case does not matter. A row that loads more matches any
     /// filter, because it stands for rows that are not loaded.
     pub fn matches(&self, filter: &str) -> bool {
         if self.is_more() {
             return true;
         }
         let filter = filter.to_lowercase();
-        filter.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
+        let has = |word: &str| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word));
+        filter.split_whitespace().all(|word| match word.strip_prefix('!') {
+            Some(word) => word.is_empty() || !has(word),
+            None => has(word),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_needs_all_words_and_none_after_an_exclamation_mark() {
+        let row = Row { cells: ["ASK", "mcp:codex"].map(Span::plain).into(), ..Row::default() };
+        let matches = ["ask codex", "ASK", "!draft", "ask !claude", "!"].map(|filter| row.matches(filter));
+        assert_eq!(matches, [true; 5]);
+        assert_eq!(["ask claude", "!ask", "ask !codex"].map(|filter| row.matches(filter)), [false; 3]);
     }
 }
 

@@ -9,6 +9,7 @@ use mcpkg_core::op::Context;
 use crate::action::Invocation;
 use crate::data::{count, number, rows as listed, text};
 use crate::place::Place;
+use crate::reply;
 use crate::screen::{Line, Row, Screen, Span, Tone};
 
 /// What one agent loads in a session, in bytes before and after the deploy, and in tokens.
@@ -47,7 +48,6 @@ fn sessions(plan: &Value, status: &Value) -> Vec<Session> {
 /// Returns the rows for the end of the deploy screen: one for each agent, and one for the warnings of the plan.
 pub fn rows(context: &Context) -> Result<Vec<Row>> {
     let (plan, status) = (Invocation::new("plan").run(context)?, Invocation::new("status").read(context)?);
-    let untold = plan.warnings.len() as u64;
     let row = |id: String, tone, name: &str, amount: &str, more: &str| Row {
         id,
         cells: vec![
@@ -71,9 +71,10 @@ pub fn rows(context: &Context) -> Result<Vec<Row>> {
             if session.now == session.after { String::new() } else { format!("now {}", count(session.now, "byte")) };
         row(format!("session {}", session.agent), Tone::Name, &session.agent, &amount, &more)
     }));
-    if untold > 0 {
-        list.push(Row::heading("CANNOT BE TOLD"));
-        list.push(row("untold".to_owned(), Tone::Warning, &count(untold, "remark"), "", "enter shows all"));
+    if let Some(first) = reply::warnings(&plan).first() {
+        list.push(Row::heading("WARNINGS"));
+        let amount = count(plan.warnings.len() as u64, "warning");
+        list.push(row("warnings".to_owned(), Tone::Warning, &amount, "", first));
     }
     Ok(list)
 }
@@ -81,9 +82,13 @@ pub fn rows(context: &Context) -> Result<Vec<Row>> {
 pub fn screen(context: &Context) -> Result<Screen> {
     let (plan, status) = (Invocation::new("plan").run(context)?, Invocation::new("status").read(context)?);
     let mut lines = Vec::new();
-    if !plan.warnings.is_empty() {
-        lines.push(Line::of(Tone::Strong, "Cannot be told"));
-        lines.extend(plan.warnings.iter().map(|warning| Line::quoted(warning).stop()));
+    let warnings = reply::warnings(&plan);
+    let section = |heading: &str, warnings: &[String]| {
+        let texts = warnings.iter().map(|warning| Line::quoted(warning).stop());
+        std::iter::once(Line::of(Tone::Strong, heading)).chain(texts).collect::<Vec<Line>>()
+    };
+    if !warnings.is_empty() {
+        lines.extend(section("Warnings", &warnings));
         lines.push(Line::blank());
     }
     lines.push(Line::of(Tone::Strong, "Each session loads, after the deploy"));
@@ -102,6 +107,10 @@ pub fn screen(context: &Context) -> Result<Screen> {
         if !session.listed.is_empty() {
             lines.push(Line::of(Tone::Dim, &format!("    names and descriptions of {}", session.listed)));
         }
+    }
+    if warnings.len() < plan.warnings.len() {
+        lines.push(Line::blank());
+        lines.extend(section("Each warning", &plan.warnings));
     }
     Ok(Screen::text("Deploy > what each session loads", lines))
 }

@@ -50,16 +50,18 @@ impl Survey {
     }
 }
 
-fn can_deploy(context: &Context) -> bool {
+/// Returns whether this is a folder to deploy to: one that mcpkg finds by itself, or one that an earlier deploy used.
+fn can_deploy(context: &Context, snapshots: &[Value]) -> bool {
     let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
-    matches!(root, Ok(Some(_)))
+    matches!(root, Ok(Some(_))) || snapshots.iter().any(|found| text(found, "root") == context.selection.directory)
 }
 
 /// Returns an item for each file that is changed on disk, and one for all files that a deploy would change.
 fn files(context: &Context) -> Result<Vec<Waiting>> {
     // Before the first deploy, or without a folder to deploy to, no file can be out of date.
     let deployed = Invocation::new("snapshot list").read(context);
-    if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
+    let snapshots = deployed.as_ref().map_or(&[][..], |data| rows(data, "snapshots"));
+    if deployed.is_ok() && snapshots.is_empty() || !can_deploy(context, snapshots) {
         return Ok(Vec::new());
     }
     let changes = deploy::changes(context)?;

@@ -8,10 +8,10 @@ use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use ratatui::crossterm::event::KeyCode;
 
-use super::tests::{app, editor, frame, press};
+use super::tests::{app, editor, frame, inbox, press};
 use crate::tui::app::{App, Typing};
 use crate::tui::level::Shown;
-use crate::tui::message::{Edited, Message, Task};
+use crate::tui::message::{Copied, Edited, Message, Task};
 
 /// Returns an editor on the workflows' stack, with a line that is not saved.
 fn changed() -> App {
@@ -93,9 +93,63 @@ fn space_on_a_field_for_any_text_keeps_it() {
 #[test]
 fn a_command_that_is_too_long_to_copy_is_shown() {
     let mut app = app();
-    app.update(Message::Copied("mcpkg inbox".to_owned(), true));
+    let command = |text: String| Copied { what: "command", text };
+    app.update(Message::Copied(command("mcpkg inbox".to_owned()), true));
     assert!(frame(&mut app, 80, 24).contains("Copied: mcpkg inbox"));
-    app.update(Message::Copied(format!("mcpkg deploy {}", "--only=file ".repeat(9_000)), false));
+    app.update(Message::Copied(command(format!("mcpkg deploy {}", "--only=file ".repeat(9_000))), false));
     let text = frame(&mut app, 80, 24);
     assert!(text.contains("Not copied: the command is too long") && text.contains("--only=file"), "{text}");
+}
+
+#[test]
+fn the_marked_row_the_pane_and_the_text_of_an_editor_can_be_copied() {
+    let copied = |app: &mut App| match &press(app, KeyCode::Char('C'))[..] {
+        [Task::Copy(copied)] => copied.text.clone(),
+        _ => panic!("nothing was copied"),
+    };
+    let mut app = inbox();
+    assert_eq!(copied(&mut app), "ASK  mcp:claude-code  Run shop:apps:delete  destroys  13:48");
+    press(&mut app, KeyCode::Tab);
+    let text = copied(&mut app);
+    // Hidden characters are marks, as on the screen.
+    assert!(text.contains("\nDELETE http://127.0.0.1:18291/apps/app_91c\n"), "{text}");
+    assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{text:?}");
+    app.update(Message::Copied(Copied { what: "text", text }, true));
+    assert!(frame(&mut app, 80, 24).contains("Copied: 6 lines"));
+    assert!(copied(&mut changed()).starts_with("workflow: app_with_db\n"));
+}
+
+#[test]
+fn a_filter_finds_lines_of_a_text() {
+    let mut app = inbox();
+    let preview = std::mem::take(&mut app.level_mut().preview);
+    app.level_mut().shown = preview;
+    "/APP_91C".chars().for_each(|c| drop(press(&mut app, KeyCode::Char(c))));
+    assert_eq!(app.level().scroll, 2);
+    press(&mut app, KeyCode::Char('x'));
+    assert!(frame(&mut app, 80, 24).contains("No line has this text"));
+    press(&mut app, KeyCode::Backspace);
+    press(&mut app, KeyCode::Enter);
+    // Without a filter, `.` goes to hidden characters again.
+    press(&mut app, KeyCode::Char('.'));
+    assert_eq!(app.level().scroll, 2);
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Char('.'));
+    assert_eq!(app.level().scroll, 3);
+}
+
+#[test]
+fn the_view_of_a_preview_holds_for_all_rows_and_for_what_enter_opens() {
+    let mut app = inbox();
+    app.level_mut().preview_views = &["rendered", "as agents see it"];
+    assert!(frame(&mut app, 120, 24).contains("v view"));
+    let view = |tasks: &[Task]| {
+        tasks.iter().find_map(|task| match task {
+            Task::Load(ticket) if ticket.place != Place::Inbox => Some(ticket.part.view),
+            _ => None,
+        })
+    };
+    assert_eq!(view(&press(&mut app, KeyCode::Char('v'))), Some(1));
+    assert!(frame(&mut app, 120, 24).contains(", as agents see it"));
+    assert_eq!(view(&press(&mut app, KeyCode::Char('j'))), Some(1));
 }

@@ -17,6 +17,9 @@ const GAP: usize = 2;
 /// Below this width, each row of a list with many columns takes two rows of the screen.
 const NARROW: u16 = 60;
 
+/// The width below which a column that was shortened is of no use.
+const LEAST: usize = 10;
+
 /// A list has many columns if it has at least this number.
 const MANY: usize = 4;
 
@@ -108,6 +111,8 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
         };
         let (source, rest) = row.cells.split_at(row.cells.len().min(2));
         let (about, end) = rest.split_at(rest.len().saturating_sub(1));
+        // A row without a kind and a source begins with what it is about.
+        let (source, about) = if joined(source).is_empty() { (about, source) } else { (source, about) };
         let head = joined(&[source, end].concat());
         let mark = if is_marked { "> " } else { "  " };
         lines.push(Line::from(Drawn::styled(format!("{mark}{}", padded(&head, width, is_ascii)), look)));
@@ -118,7 +123,7 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
 }
 
 /// Returns the widths of the columns. Each is as wide as its content. If the total is too wide, the widest columns
-/// shrink first.
+/// shrink first, and the last columns are left out if too little of any would be left.
 fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
     let count =
         rows.iter().filter(|row| !row.is_heading).map(|row| row.cells.len()).max().unwrap_or(0).max(columns.len());
@@ -129,13 +134,27 @@ fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
             cells.map(|cell| cell.text().width()).max().unwrap_or(0).max(heading)
         })
         .collect();
-    let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
-    let room = width.saturating_sub(gaps);
-    while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().max() else { break };
-        *widest -= 1;
+    while let Err(last) = shrink(&mut widths, width) {
+        widths[last] = 0;
     }
     widths
+}
+
+/// Makes the widest columns narrower until all fit. If one would be narrower than [`LEAST`], changes nothing and returns the
+/// last column, unless it is the only one.
+fn shrink(widths: &mut [usize], width: usize) -> Result<(), usize> {
+    let count = widths.iter().filter(|width| **width > 0).count();
+    let room = width.saturating_sub(GAP * count.saturating_sub(1));
+    let mut narrower = widths.to_vec();
+    while narrower.iter().sum::<usize>() > room {
+        let Some(widest) = narrower.iter_mut().max() else { break };
+        if *widest <= LEAST && count > 1 {
+            return Err(widths.iter().rposition(|width| *width > 0).unwrap_or_default());
+        }
+        *widest -= 1;
+    }
+    widths.copy_from_slice(&narrower);
+    Ok(())
 }
 
 fn padded(text: &str, width: usize, is_ascii: bool) -> String {

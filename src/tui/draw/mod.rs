@@ -73,6 +73,10 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         Some(editor) => mcpkg_console::editor::title(&editor.document, editor.name()),
         None => title,
     };
+    let title = match level.views().get(level.preview_view) {
+        Some(view) if level.preview_view > 0 => format!("{title}, {view}"),
+        _ => title,
+    };
     let title = match level.filter.is_empty() || matches!(level.place, mcpkg_console::Place::Palette) {
         true => title,
         false => format!("{title}   / {}", level.filter),
@@ -195,16 +199,18 @@ fn keys(app: &App, width: usize) -> Line<'static> {
     let mut keys = offered(app);
     keys.truncate(if is_editor { 7 } else { 5 });
     let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
-    let left = format!(" {}", shown.join("  "));
-    let right =
-        ["/ filter  ? keys  : palette ", "? keys "].into_iter().find(|right| left.width() + right.width() < width);
-    match right {
-        None => Line::raw(cut(&left, width, app.is_ascii)),
-        Some(right) => {
-            let gap = width.saturating_sub(left.width() + right.width());
-            Line::raw(format!("{left}{}{right}", " ".repeat(gap)))
-        }
-    }
+    let left = |count: usize| format!(" {}", shown[..count].join("  "));
+    let room = |right: &str| width.saturating_sub(right.width() + 1);
+    let (all, help) = ("/ filter  ? keys  : palette ", "? keys ");
+    // Where not all keys fit, the last ones are left out, so that the way to the others stays.
+    let (left, right) = match left(shown.len()) {
+        left if left.width() <= room(all) => (left, all),
+        left if left.width() <= room(help) => (left, help),
+        left if left.width() <= width => (left, ""),
+        _ => (left((0..shown.len()).rfind(|count| left(*count).width() <= room(help)).unwrap_or_default()), help),
+    };
+    let gap = width.saturating_sub(left.width() + right.width());
+    Line::raw(format!("{left}{}{right}", " ".repeat(gap)))
 }
 
 /// Returns the keys of the top screen, and what each does there.
@@ -226,9 +232,12 @@ pub fn offered(app: &App) -> Vec<(String, String)> {
         if level.selected_row().is_some_and(|row| row.look.is_some() && !takes(row)) {
             keys.push(("enter".to_owned(), "look".to_owned()));
         }
-        let offered = level.actions().into_iter().filter(|action| !(app.is_read_only && action.changes(app.domains)));
+        // While the database is away, nothing can run.
+        let cannot =
+            |action: &mcpkg_console::Action| app.state == "LOST" || app.is_read_only && action.changes(app.domains);
+        let offered = level.actions().into_iter().filter(|action| !cannot(action));
         keys.extend(offered.map(|action| (key_name(action.key), action.words())));
-        if level.shown.screen().is_some_and(|screen| !screen.views.is_empty()) {
+        if !level.views().is_empty() {
             keys.push(("v".to_owned(), "view".to_owned()));
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn app() -> App {
 }
 
 /// Returns a console with four items in its inbox, and a preview of the first.
-fn inbox() -> App {
+pub(super) fn inbox() -> App {
     let row = |kind: &str, from: &str, what: &str, effect: (&str, Tone), until: &str| Row {
         id: format!("{kind} {what}"),
         cells: vec![

@@ -1,0 +1,215 @@
+//! The names of the screens, and the keys of each beside those of every screen. The reference page of the keys lists them.
+
+use crate::place::Place;
+
+/// A screen, with the keys that its rows, hunks and texts may offer, and the word of each.
+pub struct Keys {
+    pub screen: &'static str,
+    pub shows: &'static str,
+    pub keys: &'static [(char, &'static str)],
+}
+
+const fn screen(screen: &'static str, shows: &'static str, keys: &'static [(char, &'static str)]) -> Keys {
+    Keys { screen, shows, keys }
+}
+
+/// The words of `U`.
+const ALL: &str = "undo this agent since here";
+const ALL_OF_SHELL: &str = "undo the shell since here";
+const ALL_OF_CONSOLE: &str = "undo the console since here";
+
+pub const SCREENS: &[Keys] = &[
+    screen(
+        "Inbox",
+        "what waits for you; the keys of a row are those of the screen that enter opens",
+        &[
+            ('a', "approve"),
+            ('a', "accept"),
+            ('d', "deny"),
+            ('d', "reject"),
+            ('d', "take back"),
+            ('n', "note"),
+            ('e', "edit"),
+            ('E', "edit"),
+            ('t', "what changes"),
+            ('s', "sync"),
+            ('z', "pause"),
+            ('z', "resume"),
+            ('z', "retry"),
+            ('x', "cancel"),
+        ],
+    ),
+    screen(
+        "Request",
+        "what an agent asks for, and its effects",
+        &[('a', "approve"), ('d', "deny"), ('d', "take back"), ('n', "note")],
+    ),
+    screen("Answers", "the two ways to approve a request that only reads", &[('\n', "take")]),
+    screen(
+        "Draft",
+        "a workflow that an agent proposes, and its findings",
+        &[('e', "edit"), ('E', "edit"), ('t', "what changes"), ('a', "approve"), ('d', "reject"), ('n', "note")],
+    ),
+    screen(
+        "Draft: what changes",
+        "the draft against the saved workflow",
+        &[
+            (' ', "in or out"),
+            ('a', "approve"),
+            ('d', "reject"),
+            ('n', "note"),
+            ('e', "edit"),
+            ('E', "edit"),
+            ('m', "reviewed"),
+        ],
+    ),
+    screen(
+        "Proposed change",
+        "a change that was found on disk or in a source",
+        &[(' ', "in or out"), ('a', "accept"), ('d', "reject"), ('n', "note"), ('m', "reviewed")],
+    ),
+    screen("Sync", "what a sync with the folder would do", &[('s', "sync")]),
+    screen(
+        "Feed",
+        "every change, the newest first",
+        &[
+            ('u', "undo"),
+            ('U', ALL),
+            ('U', ALL_OF_SHELL),
+            ('U', ALL_OF_CONSOLE),
+            (' ', "in or out"),
+            ('P', "propose a workflow"),
+            ('\n', "more"),
+        ],
+    ),
+    screen("Event", "one change: who, when, and the difference", &[]),
+    screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
+    screen(
+        "Content",
+        "prompts, skills, instructions and resources",
+        &[('e', "edit"), ('E', "edit"), ('t', "trail"), ('D', "delete"), ('+', "new"), ('\n', "more")],
+    ),
+    screen("New", "what can be added to the project", &[]),
+    screen(
+        "Item",
+        "the text of an item, or what each agent has of it",
+        &[('e', "edit"), ('E', "edit"), ('t', "trail"), ('D', "delete")],
+    ),
+    screen("Trail", "the revisions of an item, the newest first", &[('b', "bring back")]),
+    screen("Revision", "what one revision changed", &[]),
+    screen(
+        "Deploy",
+        "each file that a deploy would write, and what each session loads",
+        &[(' ', "in or out"), ('a', "apply"), ('f', "find changes"), ('b', "bring back")],
+    ),
+    screen("File", "what a deploy would change in one file", &[('m', "reviewed")]),
+    screen("What each session loads", "bytes and tokens of each agent, and the warnings of the plan", &[]),
+    screen("Earlier deploys", "each deploy, and the state before the first one", &[('b', "bring back")]),
+    screen("Deploy of the past", "what a deploy changed", &[('b', "bring back")]),
+    screen(
+        "Workflows",
+        "saved workflows, runs and drafts; the keys of a row are those of the screen that enter opens",
+        &[
+            ('e', "edit"),
+            ('E', "edit"),
+            ('r', "run"),
+            ('p', "plan"),
+            ('t', "trail"),
+            ('t', "what changes"),
+            ('D', "delete"),
+            ('a', "approve"),
+            ('d', "reject"),
+            ('n', "note"),
+            ('z', "pause"),
+            ('z', "resume"),
+            ('z', "retry"),
+            ('x', "cancel"),
+            ('+', "new"),
+            ('@', "ask your agent"),
+            ('\n', "more"),
+        ],
+    ),
+    screen(
+        "Workflow",
+        "the text of a workflow, or what it would do",
+        &[
+            ('e', "edit"),
+            ('E', "edit"),
+            ('r', "run"),
+            ('p', "plan"),
+            ('t', "trail"),
+            ('D', "delete"),
+            ('@', "ask your agent"),
+        ],
+    ),
+    screen(
+        "Run",
+        "the steps and attempts of a run",
+        &[
+            ('z', "pause"),
+            ('z', "resume"),
+            ('z', "retry"),
+            ('x', "cancel"),
+            ('r', "retry"),
+            ('s', "skip"),
+            ('a', "done"),
+        ],
+    ),
+    screen("All", "every list of mcpkg, and the checks of this machine", &[]),
+    screen(
+        "List",
+        "the rows of one list, such as `tool list`",
+        &[
+            ('a', "select"),
+            ('+', "create"),
+            ('+', "add"),
+            ('+', "import"),
+            ('+', "install"),
+            ('+', "new"),
+            ('D', "delete"),
+            ('D', "remove"),
+            ('D', "uninstall"),
+            ('D', "revoke"),
+            ('\n', "more"),
+        ],
+    ),
+    screen("Shown", "one row of a list, as its `show` command prints it", &[]),
+    screen("Palette", "every screen, item and operation", &[('\n', "more")]),
+];
+
+impl Place {
+    /// Returns the name of the screen among [`SCREENS`]; `None` for an editor, a form, the help and printed output, whose keys
+    /// belong to what draws them.
+    pub fn screen(&self) -> Option<&'static str> {
+        Some(match self {
+            Place::Inbox => "Inbox",
+            Place::Consent(_) => "Request",
+            Place::Answers(_) => "Answers",
+            Place::Draft(_) => "Draft",
+            Place::DraftDiff(..) => "Draft: what changes",
+            Place::Proposal(..) => "Proposed change",
+            Place::Sync => "Sync",
+            Place::Feed | Place::Marked(_) => "Feed",
+            Place::Event(_) => "Event",
+            Place::Undo(_) => "Undo",
+            Place::Content => "Content",
+            Place::New => "New",
+            Place::Prompt(_) | Place::Resource(_) | Place::Skill(_) => "Item",
+            Place::History(..) => "Trail",
+            Place::ItemDiff(..) => "Revision",
+            Place::Deploy | Place::Chosen(_) => "Deploy",
+            Place::File(_) => "File",
+            Place::Sessions => "What each session loads",
+            Place::Snapshots => "Earlier deploys",
+            Place::Snapshot(_) => "Deploy of the past",
+            Place::Workflows => "Workflows",
+            Place::Workflow(_) | Place::Plan(_) => "Workflow",
+            Place::Run(_) => "Run",
+            Place::All => "All",
+            Place::List(_) => "List",
+            Place::Shown(..) => "Shown",
+            Place::Palette => "Palette",
+            Place::Editor(_) | Place::Form(_) | Place::Ask(_) | Place::Help | Place::Printed => return None,
+        })
+    }
+}
