@@ -1,5 +1,5 @@
 //! Duplicates of items' files in an imported tree: links, copies and variants. An export writes them again. A variant
-//! means the same as the item's file, but its bytes or its mode differ.
+//! means the same as the item's file, but its bytes or its mode differ. Also remembers which files were stored with changes.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
@@ -22,6 +22,8 @@ pub enum Target {
     Copy(String),
     /// A file with the same meaning as another one, but with other bytes or another mode.
     Variant(Variant),
+    /// Not a duplicate: the item at this path was stored with changes, for this reason, so its file cannot be restored.
+    Altered(String),
 }
 
 /// A file with the same meaning as another one.
@@ -39,6 +41,9 @@ pub struct Variant {
 /// it.
 const ABOVE: char = '/';
 
+/// The beginning of the column `target` for a file that was stored with changes. No path in an import begins with `/`.
+const ALTERED: &str = "//";
+
 /// Returns a project's duplicates, ordered by path.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     let sql = sql!(
@@ -47,6 +52,9 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     );
     db.all(sql, params![project], |row| {
         let text: String = row.get(1)?;
+        if let Some(why) = text.strip_prefix(ALTERED) {
+            return Ok(Link { path: row.get(0)?, target: Target::Altered(why.to_owned()) });
+        }
         let target = match (text.strip_prefix(ABOVE), row.get(2)?) {
             (Some(of), Some(sha256)) => Target::Variant(Variant { of: of.to_owned(), sha256, executable: row.get(3)? }),
             (Some(original), None) => Target::Copy(original.to_owned()),
@@ -61,6 +69,7 @@ pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     let (target, blob, executable) = match &link.target {
         Target::Link(text) => (text.clone(), None, false),
         Target::Copy(original) => (format!("{ABOVE}{original}"), None, false),
+        Target::Altered(why) => (format!("{ALTERED}{why}"), None, false),
         Target::Variant(variant) => {
             let blob = blobs::by_hash(db, &variant.sha256)?
                 .ok_or_else(|| Error::internal("an item's version for another agent is not stored"))?;

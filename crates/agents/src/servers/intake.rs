@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::dialect::Dialect;
 use super::document::{Change, Fault};
 use super::read::Read;
-use super::secrets::Secrets;
+use super::secrets::{Secrets, is_personal};
 use mcpkg_base::redact::holds_token;
 
 /// An imported file of MCP servers.
@@ -29,18 +29,26 @@ impl Dialect {
     /// A fault if the text is malformed.
     pub fn take_in(&self, text: &str, secrets: &mut Secrets) -> Result<Intake, Fault> {
         let document = self.document;
-        let inputs = match document.value(text)?.get(INPUTS) {
+        let value = document.value(text)?;
+        let inputs = match value.get(INPUTS) {
             Some(Value::Array(inputs)) if self.expansion.has_inputs() => inputs.clone(),
             _ => Vec::new(),
         };
         let mut taken = Intake::default();
+        let is_personal = |keys: &[&str], value: &Value| {
+            let settings = value.as_object().into_iter().flatten();
+            settings.filter(|(key, _)| !keys.contains(&key.as_str())).any(|(key, value)| is_personal(key, value))
+        };
         let mut kept = match self.keeps {
-            Some(keys) => document.retain(text, keys)?,
-            None => text.to_owned(),
+            // A file that is not in a project belongs to a person.
+            Some(keys) if self.project.is_none() || is_personal(keys, &value) => document.retain(text, keys)?,
+            _ => text.to_owned(),
         };
         if kept != text {
             taken.notes.push(
-                "contains settings other than MCP servers and hooks; these settings were not imported".to_owned(),
+                "contains settings other than MCP servers and hooks, which may be secret or personal; these settings were \
+                 not imported"
+                    .to_owned(),
             );
         }
         let mut texts = Vec::new();

@@ -271,7 +271,9 @@ pub fn has_secret_word(name: &str) -> bool {
 /// Returns whether a value that only one agent understands may contain a secret.
 fn is_secret(key: &str, value: &Value) -> bool {
     match value {
-        Value::String(text) => holds_token(text) || (has_secret_word(key) && !text.is_empty()),
+        Value::String(text) => {
+            holds_token(text) || (has_secret_word(key) && !text.is_empty() && !is_plain_address(text))
+        }
         Value::Array(values) => values.iter().any(|value| is_secret(key, value)),
         Value::Object(values) => {
             let is_env = matches!(key, "env" | "environment" | "headers" | "http_headers") && !values.is_empty();
@@ -279,6 +281,28 @@ fn is_secret(key: &str, value: &Value) -> bool {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Whether a text is a web address that holds nothing but a host and a path: `https://mcp.example.com/mcp`.
+fn is_plain_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or(text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['@', '?', '#', '&', ' ', '$']))
+}
+
+/// Whether a setting may contain a secret, or names a person's folder, so that it should not leave this computer.
+pub fn is_personal(key: &str, value: &Value) -> bool {
+    is_secret(key, value) || names_home(key, value)
+}
+
+fn names_home(key: &str, value: &Value) -> bool {
+    let is_home = |text: &str| ["/home/", "/Users/", "/root/", "\\Users\\"].iter().any(|folder| text.contains(folder));
+    is_home(key)
+        || match value {
+            Value::String(text) => is_home(text),
+            Value::Array(values) => values.iter().any(|value| names_home("", value)),
+            Value::Object(values) => values.iter().any(|(key, value)| names_home(key, value)),
+            _ => false,
+        }
 }
 
 fn variable_name(text: &str) -> String {

@@ -213,7 +213,7 @@ fn a34_a_file_without_secrets_stays_as_it_is_and_one_with_some_keeps_all_else() 
     let toml = "model = \"m\"\n# mine\n[mcp_servers.a]\ncommand = \"x\" # run\n[mcp_servers.a.env]\nK = \"v\"\n";
     let taken = take("codex", toml);
     assert!(taken.text.contains("command = \"x\" # run") && taken.text.contains("env_vars"), "{}", taken.text);
-    assert!(!taken.text.contains("model") && !taken.text.contains("\"v\""), "{}", taken.text);
+    assert!(taken.text.contains("model = \"m\"") && !taken.text.contains("\"v\""), "{}", taken.text);
     // Claude Desktop replaces no references, so a server with a secret is removed from the text.
     let desktop = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "v" } }, "b": { "command": "y" } } }"#;
     let taken = take("claude_desktop", desktop);

@@ -103,7 +103,7 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
                 (Target::Copy(original), _) => taken_for(path) == taken_for(original),
                 (Target::Variant(_), Some(own)) => own.listed.is_none() || own.content == file.content,
                 (Target::Variant(_), None) => same.contains_key(path) || partial.contains(path),
-                (Target::Link(_), _) => false,
+                (Target::Link(_) | Target::Altered(_), _) => false,
             }
         };
         let before = groups.len();

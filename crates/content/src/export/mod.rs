@@ -11,7 +11,7 @@ pub mod plugin;
 pub(crate) mod servers;
 pub(crate) mod write;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,11 +25,11 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::find::walk::{self, Take};
-use super::item::{Entry, File, manifest, manifest::Manifest, server::Server};
+use super::item::{Entry, File, What, manifest, manifest::Manifest, server::Server};
 use super::stored;
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
-use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, grouped};
 use mcpkg_store::Db;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{self, Link, Target, Variant};
@@ -56,7 +56,8 @@ impl Operation for Export {
         the files' links, copies and versions for other agents. For items that were not imported, mcpkg writes \
         prompts to .claude/commands/NAME.md, skills to .claude/skills/NAME/PATH, and resources to the path in \
         their URI. The file mcpkg.export.json contains the details that paths and front matter cannot express; \
-        `mcpkg import DIR` reads this file.\n\n\
+        `mcpkg import DIR` reads this file. Values of MCP servers' variables and headers, and other text that \
+        may be secret, are not in the project: mcpkg lists each file that differs from the imported one for this reason.\n\n\
         With --plugin, mcpkg writes what agents install as a plugin: commands, skills, subagents, enabled MCP servers \
         and hooks, in the places where Claude Code, Codex, Copilot CLI and Gemini CLI look for them. It lists what an \
         agent does not get, and why. Publish the folder as a git repository.";
@@ -83,7 +84,7 @@ impl Operation for Export {
             // Remove the folder if it is empty. If this fails, the original error matters more.
             let _ = fs::remove_dir(&self.folder);
         }
-        let (Counts { prompts, resources, servers, agent_files, left }, project) = exported?;
+        let (Counts { prompts, resources, servers, agent_files, left, altered }, project) = exported?;
         let folder = self.folder.display().to_string();
         let mut counts = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
         if servers > 0 {
@@ -94,11 +95,16 @@ impl Operation for Export {
         }
         let last = counts.pop().unwrap_or_default();
         let sentence = format!("Exported {} and {last} of project '{project}' to {folder}", counts.join(", "));
+        let differ: Vec<_> = altered.iter().map(|(path, why)| json!({ "path": path, "reason": why })).collect();
         let data = json!({
             "project": project, "folder": folder, "prompts": prompts, "resources": resources,
-            "servers": servers, "agent_files": agent_files,
+            "servers": servers, "agent_files": agent_files, "altered": differ,
         });
-        let reply = Reply::sentence(sentence, data);
+        let mut reply = Reply::sentence(sentence, data);
+        let lines = altered.iter().map(|(path, why)| format!("`{path}` differs from the imported file: {why}"));
+        let lines: Vec<String> = lines.collect();
+        reply.details.clone_from(&lines);
+        reply.hints = grouped(lines);
         if left == 0 {
             return Ok(reply);
         }
@@ -119,6 +125,8 @@ struct Counts {
     agent_files: usize,
     /// Duplicates and links that could not be written.
     left: usize,
+    /// The files that were imported with changes, and the reasons.
+    altered: BTreeMap<String, String>,
 }
 
 /// The content of a project.
@@ -131,6 +139,8 @@ struct Stored {
     variants: Vec<Candidate>,
     /// The number of links, copies and variants, including variants whose content is lost.
     duplicate_count: usize,
+    /// The files that were imported with changes, and the reasons.
+    altered: BTreeMap<String, String>,
 }
 
 impl Stored {
@@ -144,14 +154,23 @@ impl Stored {
             let content = servers::with_current(&entry, content, &servers)?;
             Ok((entry, content))
         };
-        let items = items.into_iter().map(current).collect::<Result<_>>()?;
+        let items = items.into_iter().map(current).collect::<Result<Vec<_>>>()?;
         let all = links::all(db, project.id)?;
-        let duplicate_count = all.len();
         let (mut links, mut copies, mut variants) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut duplicate_count, mut altered) = (all.len(), BTreeMap::new());
         for link in all {
             match &link.target {
                 Target::Link(_) => links.push(link),
                 Target::Copy(_) => copies.push(link),
+                Target::Altered(why) => {
+                    duplicate_count -= 1;
+                    let is_stored = |(entry, _): &(Entry, NewContent)| {
+                        matches!(entry.what, What::AgentFile { .. }) && entry.name == link.path
+                    };
+                    if items.iter().any(is_stored) {
+                        altered.insert(link.path, why.clone());
+                    }
+                }
                 Target::Variant(variant) => {
                     let Some(blob) = blobs::by_hash(db, &variant.sha256)? else { continue };
                     let (relative, content) = (link.path.clone(), blobs::content(db, blob)?);
@@ -160,7 +179,7 @@ impl Stored {
                 }
             }
         }
-        Ok(Self { name: project.name.clone(), items, servers, links, copies, variants, duplicate_count })
+        Ok(Self { name: project.name.clone(), items, servers, links, copies, variants, duplicate_count, altered })
     }
 }
 
@@ -168,7 +187,7 @@ impl Stored {
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = write::scratch(folder)?;
     let stored = context.read(|db, project| Stored::read(db, project, scratch.path(), context))?;
-    let Stored { name, mut items, servers, links, copies, variants, duplicate_count } = stored;
+    let Stored { name, mut items, servers, links, copies, variants, duplicate_count, altered } = stored;
     let mut layout = Layout::default();
     // Items with an original path come first, so that no other item takes that path.
     items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
@@ -202,7 +221,10 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     write::files(folder, [(manifest::FILE, &NewContent::from(manifest.bytes()?), false)])?;
     let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
     let (prompts, resources, agent_files) = (count("prompt"), count("resource"), count("agent_file"));
-    Ok((Counts { prompts, resources, servers: servers.len(), agent_files, left: duplicate_count - made }, name))
+    Ok((
+        Counts { prompts, resources, servers: servers.len(), agent_files, left: duplicate_count - made, altered },
+        name,
+    ))
 }
 
 /// Replaces files with the variants at the same paths. Returns the number of replaced files, and the other duplicates.
@@ -307,7 +329,7 @@ fn without_listed(duplicates: &mut Vec<Group>, files: &[File]) {
         files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
     let is_listed = |(link, _): &Candidate| match &link.target {
         Target::Copy(of) | Target::Variant(Variant { of, .. }) => listed.contains(of.as_str()),
-        Target::Link(_) => false,
+        Target::Link(_) | Target::Altered(_) => false,
     };
     duplicates.retain(|group| !group.iter().any(is_listed));
 }

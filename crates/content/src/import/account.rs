@@ -24,6 +24,8 @@ pub struct Account {
     pub left_out: Vec<LeftOut>,
     /// Notes for people about single files.
     pub notes: Vec<Note>,
+    /// The files that are stored with changes, and the reasons. An export cannot restore their bytes.
+    pub altered: BTreeMap<String, String>,
 }
 
 impl Account {
@@ -32,6 +34,7 @@ impl Account {
         self.same.extend(later.same);
         self.left_out.extend(later.left_out);
         self.notes.extend(later.notes);
+        self.altered.extend(later.altered);
     }
 
     pub fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
@@ -207,6 +210,7 @@ mod tests {
                 LeftOut::file(".env", Reason::Hidden),
             ],
             notes: ["a", "b", "c", "d"].map(note).to_vec(),
+            ..Account::default()
         };
         assert_eq!(account.counts(2), json!({ "total": 45, "imported": 2, "same": 1, "left_out": 42 }));
         assert_eq!(

@@ -18,7 +18,7 @@ use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_base::{hex, sha256};
 use mcpkg_core::op::Context;
-use mcpkg_store::links::Link;
+use mcpkg_store::links::{Link, Target};
 
 /// The findings of an audit in files that an import stores or would store.
 #[derive(Debug, Default)]
@@ -54,6 +54,8 @@ impl Gathered {
         };
         let (others, contents) = record::among(&placed.account.same, &placed.partial, file_at);
         links.extend(others);
+        let altered = placed.account.altered.iter();
+        links.extend(altered.map(|(path, why)| Link { path: path.clone(), target: Target::Altered(why.clone()) }));
         account.extend(placed.account);
         Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
     }

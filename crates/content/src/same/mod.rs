@@ -65,7 +65,8 @@
 //! variant of itself.
 //!
 //! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so mcpkg
-//! does not store their bytes.
+//! does not store their bytes. If such a file was stored with changes, the reason is stored like a duplicate, and an export
+//! shows it.
 
 pub mod record;
 pub mod variants;

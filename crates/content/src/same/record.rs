@@ -72,6 +72,8 @@ fn differences<'l>(
     let is_seen = |path: &str| files.contains(path) || there.contains(path);
     let is_gone = |link: &&Link| match &link.target {
         _ if there.contains(link.path.as_str()) => false,
+        // The file at this path was read, and is stored without changes now.
+        Target::Altered(_) => files.contains(link.path.as_str()),
         _ if !is_whole => false,
         _ if files.contains(link.path.as_str()) => true,
         Target::Copy(of) | Target::Variant(Variant { of, .. }) => is_seen(of),

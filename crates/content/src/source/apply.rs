@@ -4,7 +4,7 @@ use super::cancelled;
 use super::contents::{Contents, Digest};
 use super::plan::{Done, Extent, Step, plan};
 use super::write;
-use crate::item::Entry;
+use crate::item::{Entry, What};
 use crate::merge::sides::Sides;
 use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
@@ -12,6 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::blobs::NewContent;
+use mcpkg_store::links::{self, Link, Target};
 use mcpkg_store::modules;
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self as kept, Origin};
@@ -83,6 +84,9 @@ impl Applying<'_> {
             }
             _ => None,
         };
+        if let (What::AgentFile { .. }, Some(Ok(_))) = (&theirs.what, &written) {
+            self.note_altered(&taken.item.path, &theirs.name)?;
+        }
         match written {
             Some(Err(error)) if error.code() == Code::AlreadyExists => step.done = Done::Proposed(vec!["name"]),
             Some(key) => row.item = key?,
@@ -113,6 +117,17 @@ impl Applying<'_> {
             sources::delete_item(self.db, self.source.id, from)?;
         }
         sources::put_item(self.db, self.source.id, &row)
+    }
+
+    /// Records whether an agent's file is stored with changes, so that an export can list it.
+    fn note_altered(&self, path: &str, stored_at: &str) -> Result<()> {
+        match self.contents.account.altered.get(path) {
+            Some(why) => {
+                let link = Link { path: stored_at.to_owned(), target: Target::Altered(why.clone()) };
+                links::put(self.db, self.project.id, &link)
+            }
+            None => links::delete(self.db, self.project.id, stored_at),
+        }
     }
 
     /// Carries out the step for a file that the source no longer has.

@@ -143,7 +143,7 @@ fn text_of(link: Link) -> Option<(String, String)> {
     match link.target {
         Target::Link(text) => Some((link.path, text)),
         // Copies and variants are not synced in this way, because a copy that is edited becomes an item of its own.
-        Target::Copy(_) | Target::Variant(_) => None,
+        Target::Copy(_) | Target::Variant(_) | Target::Altered(_) => None,
     }
 }
 

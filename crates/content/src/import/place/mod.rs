@@ -107,13 +107,15 @@ impl Placing {
         match says {
             Says::Prompt { attributes, content } => self.prompt(file, to, attributes, content),
             Says::Text(text) => self.text(file, to, text),
-            Says::AgentFile { kind, content, servers } => {
+            Says::AgentFile { kind, content, servers, altered } => {
                 let origins = to.origins(&file.relative);
                 servers.into_iter().for_each(|server| self.servers.add(server, &file.relative, &origins));
                 if let Some(at) = self.for_all(file, &content) {
                     self.duplicate(file, at);
                     return Ok(());
                 }
+                let altered = altered.map(|why| (file.relative.clone(), why));
+                self.placed.account.altered.extend(altered);
                 let what = What::AgentFile { holds: kind, executable: file.executable };
                 self.add(
                     file,

@@ -18,6 +18,9 @@ use mcpkg_store::agent_files::Kind;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::servers::Origin;
 
+/// The maximum number of changes to a file that are stored as the reason why it differs.
+const MAX_REASONS: usize = 3;
+
 /// A file that is stored for its only agent.
 pub struct AgentFile {
     /// What the agent uses the file for.
@@ -26,6 +29,8 @@ pub struct AgentFile {
     /// The MCP servers in the file, by the names of their entries.
     pub servers: Vec<Server>,
     pub notes: Vec<Note>,
+    /// Why the stored content differs from the file, if it does.
+    pub altered: Option<String>,
 }
 
 /// The file to store. The inner error is the reason to skip it.
@@ -57,8 +62,9 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
         }
         return Ok(settings(&text).map_err(at).and_then(|found| match found {
             Some((kind, after, notes)) => {
+                let altered = (after != original).then(|| why_altered(&notes));
                 let notes = notes.into_iter().map(note).collect();
-                Ok(AgentFile { kind, content: content(after), servers: Vec::new(), notes })
+                Ok(AgentFile { kind, content: content(after), servers: Vec::new(), notes, altered })
             }
             None => Err((Reason::Secret, note("was skipped, because it may contain a secret".to_owned()))),
         }));
@@ -74,7 +80,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
         match valid_servers(&dialect, &text) {
             Ok((valid, skipped)) => {
                 text = valid;
-                notes.extend(skipped.into_iter().map(note));
+                notes.extend(skipped);
             }
             Err(why) => return Ok(Err(malformed(None, &why))),
         }
@@ -83,7 +89,9 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
         Ok(taken) => taken,
         Err(fault) => return Ok(Err(at(fault))),
     };
-    notes.extend(more.into_iter().map(note));
+    notes.extend(more);
+    let altered = (after != original).then(|| why_altered(&notes));
+    let mut notes: Vec<Note> = notes.into_iter().map(note).collect();
     let mut servers = Vec::new();
     for (entry, read) in entries {
         let is_in_plugin = is_manifest || is.plugin != PluginFile::No;
@@ -104,7 +112,17 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
             Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
         servers.push(Server { name: entry, definition: read.definition, origin, enabled });
     }
-    Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes }))
+    Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes, altered }))
+}
+
+/// Joins the notes about what was changed in a file.
+fn why_altered(notes: &[String]) -> String {
+    let (shown, others) = notes.split_at(notes.len().min(MAX_REASONS));
+    let mut why = shown.join("; ").replace('\0', "");
+    if !others.is_empty() {
+        why.push_str(&format!("; and {} more", others.len()));
+    }
+    why
 }
 
 /// Checks the `mcp.json` of an Agent Plugin. Returns its text without the servers that agents skip, and notes about them.
@@ -137,7 +155,9 @@ fn take_in(dialect: &Dialect, text: &str, plugin: PluginFile, secrets: &mut Secr
 fn whole(file: &File, kind: Kind, secrets: &Secrets) -> Outcome {
     Ok(match stray::holds_values(file, secrets)? {
         true => Err(stray::left_out(file)),
-        false => Ok(AgentFile { kind, content: file.content.clone(), servers: Vec::new(), notes: Vec::new() }),
+        false => {
+            Ok(AgentFile { kind, content: file.content.clone(), servers: Vec::new(), notes: Vec::new(), altered: None })
+        }
     })
 }
 

@@ -71,6 +71,8 @@ pub enum Says {
         kind: Kind,
         content: NewContent,
         servers: Vec<Server>,
+        /// Why the content differs from the file, if it does.
+        altered: Option<String>,
     },
     /// A plain file.
     File,
@@ -157,9 +159,9 @@ impl<'f> Draft<'f> {
 fn says(file: &File, to: &Destination, secrets: &mut Secrets, notes: &mut Vec<Note>) -> Result<Says> {
     if let Some(is) = to.for_agent {
         return Ok(match agent_file::read(file, to, is, secrets)? {
-            Ok(AgentFile { kind, content, servers, notes: more }) => {
+            Ok(AgentFile { kind, content, servers, notes: more, altered }) => {
                 notes.extend(more);
-                Says::AgentFile { kind, content, servers }
+                Says::AgentFile { kind, content, servers, altered }
             }
             Err((reason, note)) => {
                 notes.push(note);

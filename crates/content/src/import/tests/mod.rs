@@ -10,6 +10,7 @@ mod open_plugins;
 mod plugins;
 mod round_trip;
 mod trees;
+mod whole_files;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
