@@ -113,6 +113,33 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
 }
 
 #[test]
+fn a_faulty_skill_stays_in_the_folder_that_it_was_imported_from() {
+    let place = place();
+    let odd = |name: &str| format!("\u{feff}---\nname: {name}\ndescription: Review: it\n---\n\nText.\n");
+    place.write("root/.agents/skills/pdf/SKILL.md", odd("pdf"));
+    place.write("root/.claude/skills/web/SKILL.md", odd("web"));
+    place.ok(&["import", "."]);
+    let own = "; your own `.agents/skills/pdf/SKILL.md` stays as it is";
+    let notes = said(&place, &[]);
+    assert_eq!(notes.iter().filter(|note| note.contains(own)).count(), 1, "{notes:#?}");
+    place.deploy(&[]);
+    assert_eq!(place.read("root/.agents/skills/pdf/SKILL.md"), odd("pdf"), "the user's own file");
+    assert!(place.read("root/.agents/skills/web/SKILL.md").contains("\"Review: it\""), "a copy is mended");
+    assert_eq!(place.read("root/.claude/skills/pdf/SKILL.md"), odd("pdf"), "Claude Code takes it as it is");
+    assert_eq!((place.planned(&[]), place.drift(&[])), (vec![], vec![]));
+    // The way back leaves the user's file alone.
+    place.ok(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.read("root/.agents/skills/pdf/SKILL.md"), odd("pdf"));
+    assert!(!place.exists("root/.agents/skills/web/SKILL.md"));
+    // An edit of the user's file goes to the other agents when it is imported.
+    place.write("root/.agents/skills/pdf/SKILL.md", odd("pdf").replace("Text.", "More text."));
+    place.ok(&["import", ".", "--update"]);
+    place.deploy(&[]);
+    assert_eq!(place.read("root/.agents/skills/pdf/SKILL.md"), odd("pdf").replace("Text.", "More text."));
+    assert_eq!(place.read("root/.claude/skills/pdf/SKILL.md"), odd("pdf").replace("Text.", "More text."));
+}
+
+#[test]
 fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_told() {
     let place = place();
     for folder in ["from/.agents/skills", "from/.claude/skills"] {

@@ -21,7 +21,7 @@ use crate::targets::Target;
 use mcpkg_agents::forms::sections;
 use mcpkg_base::disk::{self, PathState, RealFolders};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::sha256::{self, Sha};
+use mcpkg_base::sha256::Sha;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
@@ -167,11 +167,11 @@ impl Comparing<'_> {
         let PathState::File { bytes, sha256, mode } = &found else { return Ok(()) };
         let same_bytes = *sha256 == output.sha256;
         let wanted_mode = disk::executable(*mode, output.executable);
-        if same_bytes && wanted_mode == *mode {
+        if same_bytes && wanted_mode == *mode || self.is_users_skill(output, row, bytes) {
             match row {
                 Some(row) if row.applied.sha256() == Some(sha256) => self.as_it_shall_be(row, output),
                 Some(row) => self.follow(row, output, &found),
-                None => self.claim(desired, output, bytes, *mode)?,
+                None => self.claim(desired, output, bytes, sha256, *mode)?,
             }
             return Ok(());
         }
@@ -224,14 +224,14 @@ impl Comparing<'_> {
     }
 
     fn block(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
-        let PathState::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+        let PathState::File { bytes: text, sha256, mode } = &found else { return Ok(()) };
         let there = sections::find(text);
         let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
         if ours == Some(output.bytes.trim_ascii_end()) {
             match row {
                 Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
                 Some(row) => self.follow(row, output, &found),
-                None => self.claim(desired, output, text, *mode)?,
+                None => self.claim(desired, output, text, sha256, *mode)?,
             }
             return Ok(());
         }
@@ -262,22 +262,34 @@ impl Comparing<'_> {
     /// Whether a file that gets a block has the text that was imported from it, and keeps all of it.
     fn keeps_imported(&self, desired: &Desired, output: &Output, text: &[u8]) -> bool {
         let text = text.trim_ascii();
-        let home = output.path.strip_prefix(&self.site.place.root).unwrap_or(&output.path);
-        let is_from_it = |part: &Part| {
-            part.bytes.trim_ascii() == text && part.home.as_ref().is_some_and(|path| home == Path::new(path))
-        };
+        let is_from_it = |part: &Part| part.bytes.trim_ascii() == text && self.is_home(output, part);
         !self.is_strict
             && memmem::find(&block::put_in(output, text), text).is_some()
             && desired.outputs.values().flat_map(|output| &output.parts).any(is_from_it)
     }
 
+    /// Whether a module was imported from the path of an output.
+    fn is_home(&self, output: &Output, part: &Part) -> bool {
+        let path = output.path.strip_prefix(&self.site.place.root).unwrap_or(&output.path);
+        part.home.as_ref().is_some_and(|home| path == Path::new(home))
+    }
+
+    /// Whether a file is the user's SKILL.md that a skill was imported from. It stays as it is, even with faults.
+    fn is_users_skill(&self, output: &Output, row: Option<&Deployed>, bytes: &[u8]) -> bool {
+        let is_it = |part: &Part| *part.bytes == *bytes && self.is_home(output, part);
+        !self.is_strict
+            && output.form == Form::Skill
+            && row.is_none_or(|row| !row.written)
+            && output.parts.iter().any(is_it)
+    }
+
     fn entries(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
-        let PathState::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+        let PathState::File { bytes: text, sha256, mode } = &found else { return Ok(()) };
         match entries::compare(self.db, output, row, text)? {
             None => match row {
                 Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
                 Some(row) => self.follow(row, output, &found),
-                None => self.claim(desired, output, text, *mode)?,
+                None => self.claim(desired, output, text, sha256, *mode)?,
             },
             Some((after, safety)) => {
                 let after = After::file(after, *mode);
@@ -362,18 +374,17 @@ impl Comparing<'_> {
         }
     }
 
-    /// Claims a file that already has the desired content although mcpkg did not write it. Its bytes are stored, so
+    /// Claims a file that already has the desired content, or stays as it is, although mcpkg did not write it. Its bytes are stored, so
     /// that a rollback to pristine can restore them. Overwriting or deleting the file still needs `adopt`, unless mcpkg
     /// manages only a block in it, or agentpack's manifest says that agentpack wrote it.
-    fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
+    fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], sha256: &Sha, mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());
         }
-        let sha256 = if output.is_block() { sha256::of(bytes) } else { output.sha256 };
         // A block always belongs to mcpkg, even if another program wrote it.
-        let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == sha256);
+        let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == *sha256);
         let written = output.is_block() || by_original();
-        let image = Image::File { blob: 0, sha256, mode };
+        let image = Image::File { blob: 0, sha256: *sha256, mode };
         let row = self.row(output, written, image);
         self.row_changes.push(RowChange::Claim(row, bytes.into()));
         Ok(())

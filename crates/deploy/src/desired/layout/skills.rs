@@ -149,7 +149,12 @@ impl Skill<'_> {
                 Fault::LongDescription => "with the first 1,024 characters of the description",
             })
             .collect();
-        Some(format!("is written {}, because {by} would otherwise not load the skill", how.join(", ")))
+        let own = self.module.about.path.as_deref().filter(|path| {
+            let folder = path.strip_suffix(&format!("/{}/{MAIN}", self.module.name()));
+            folder.is_some_and(is_read_strictly)
+        });
+        let own = own.map_or_else(String::new, |path| format!("; your own `{path}` stays as it is"));
+        Some(format!("is written {}, because {by} would otherwise not load the skill{own}", how.join(", ")))
     }
 
     fn dotted(&self) -> Option<String> {
