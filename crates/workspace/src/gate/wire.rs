@@ -84,7 +84,7 @@ pub struct Wire<R> {
 }
 
 impl<R: Read + Seek> Wire<R> {
-    /// Reads from the current position of `from`.
+    /// Returns a reader of messages that starts at the current position of `from`.
     pub fn new(from: R) -> Self {
         Self { from: BufReader::with_capacity(64 << 10, from), at: 0 }
     }
