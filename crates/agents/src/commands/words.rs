@@ -201,8 +201,8 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// Returns the description of an argument; without one, the position of an unnamed word in the user's input, and
-    /// `None` for a named word.
+    /// Returns the description of an argument. Without a description, returns the position in the user's input for an
+    /// unnamed word, and `None` for a named word.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =
