@@ -99,8 +99,8 @@ impl LiveResource {
     }
 }
 
-/// Returns the existing live resources of the program that the server runs as. Those without a variable come first, then, for
-/// each value of the variable, those that use it.
+/// Returns the existing live resources of the program that the server runs as. Resources without a variable come first. Then,
+/// for each value of the variable, come the resources that use it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());

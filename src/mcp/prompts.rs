@@ -19,7 +19,8 @@ use mcpkg_store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list. `splits` is whether the client splits into words what its user types after a prompt.
+/// Appends the result of prompts/list. `splits` says whether the client splits the text that its user types after a prompt
+/// into words.
 pub(super) fn list(
     db: &Db<'_>,
     selection: &Selection,

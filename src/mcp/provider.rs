@@ -59,11 +59,11 @@ pub struct Projected {
 /// The way to answer a call of a data tool.
 #[derive(Clone)]
 pub enum Answer {
-    /// Runs like an operation, in the caller's context.
+    /// The call runs like an operation, in the caller's context.
     Run(Box<op::Projected>),
-    /// Answered by a program, which may talk to the client meanwhile.
+    /// A program answers the call, and may talk to the client meanwhile.
     Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
-    /// Answered by a program, as a task if the client has the tasks extension.
+    /// A program answers the call, as a task if the client has the tasks extension.
     Task(Arc<TaskTool>),
 }
 

@@ -14,8 +14,8 @@ use mcpkg_store::Db;
 
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    /// `splits` is whether the client splits into words what its user types after a prompt. In 2026-07-28, this follows from the
-    /// client's name.
+    /// `splits` says whether the client splits the text that its user types after a prompt into words. In 2026-07-28, this
+    /// follows from the client's name.
     Prompts {
         cursor: Option<Cow<'a, str>>,
         splits: bool,

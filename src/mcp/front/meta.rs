@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// None of the fields is given with which a request of 2026-07-28 describes itself.
+    /// The request has none of the fields with which a request of 2026-07-28 describes itself.
     Plain,
     /// The version is 2026-07-28, and all fields that it requires are present.
     Modern,

@@ -373,7 +373,8 @@ impl Front {
         self.deliver(start, sink);
     }
 
-    /// Leaves the part of `out` from `start` on to be written, or moves it into its batch.
+    /// Delivers the answer in `out`, which begins at `start`. An answer in a batch moves into that batch. Any other
+    /// answer stays in `out` until `out` is written.
     fn deliver(&mut self, start: usize, sink: &Sink) {
         if let Sink::Batch(batch) = sink {
             let reply = self.out.split_off(start);

@@ -18,8 +18,8 @@ pub(super) use phase::Phase;
 pub(super) use rmcp_transport::RmcpTransport;
 pub(super) use sink::Sink;
 
-/// The maximum number of requests in flight, including those queued behind the same id. Beyond it, reading input waits.
-/// Listen streams stay open and do not count.
+/// The maximum number of requests in flight, including those queued behind the same id. While it is reached, no further
+/// input is read. Listen streams stay open and do not count.
 const MAX_REQUESTS: usize = 256;
 
 /// The maximum total size of the requests in flight, in bytes. A larger request is accepted if it is the only one.
