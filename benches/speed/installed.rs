@@ -1,5 +1,6 @@
-//! Copies the measured programs, so that they are on the disk like installed ones. The system caches a file that a linker wrote
-//! page by page until the machine restarts, so that each start of such a file takes a tenth longer than a start of a copy.
+//! Copies the measured programs, so that they are on the disk like installed ones. After a linker has written a file, the
+//! system caches the file in single pages until the machine restarts. Each start of such a file takes a tenth longer than a
+//! start of a copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
