@@ -87,6 +87,20 @@ order:
     cargo build --release
     bash link/order.sh
 
+# Make a release into dist/: programs, packages, licences, checksums and notes; a build takes half an hour for each target
+release VERSION *OPTIONS:
+    bash packaging/release.sh {{VERSION}} {{OPTIONS}}
+
+# Install the packages as a user does, offline: those of a release with `--dist dist`, or ones made of target/debug/mcpkg
+packages *OPTIONS:
+    bash packaging/test/run.sh {{OPTIONS}}
+
+# Check the dependencies: licences, advisories, duplicates, sources; without a network, advisories are skipped
+deny:
+    [ -x target/outside/cargo-deny/bin/cargo-deny ] || cargo install cargo-deny --version 0.20.2 --locked --root target/outside/cargo-deny
+    target/outside/cargo-deny/bin/cargo-deny check licenses bans sources
+    if target/outside/cargo-deny/bin/cargo-deny fetch db; then target/outside/cargo-deny/bin/cargo-deny --offline check advisories; else echo 'skipped: advisories: their database cannot be fetched'; fi
+
 # The measured paths, as ratios
 bench:
     cargo bench
