@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::globals::{self, Globals};
 use super::help;
 use super::output::Output;
+use super::pick;
 use super::plain::Plain;
 use crate::tui;
 use mcpkg_base::error::{Code, Error, Result};
@@ -45,8 +46,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     context.confirmation = Confirmation::Ask;
     // The console shows the texts of answers, so that an operation may ask for what is missing, such as inputs.
     context.shows_data = false;
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if matches.get_flag("plain") || is_dumb || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1") {
+    if matches.get_flag("plain") || pick::is_plain() {
         context.progress = output.progress();
         Plain { output, context, is_read_only, note: RefCell::default() }.run()?;
         return Ok(0);

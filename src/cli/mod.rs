@@ -13,6 +13,7 @@ mod hints;
 mod log;
 mod output;
 mod panicked;
+mod pick;
 mod plain;
 mod serve;
 mod styled_text;
@@ -145,6 +146,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes, &context.cancelled);
+    context.choose = output.chooser(globals.yes, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
     context.confirmation = ask::confirmation(globals.yes);
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;

@@ -312,6 +312,15 @@ impl Output {
         self.raw(&text.written(for_terminal))
     }
 
+    /// Returns styled text for a terminal at stderr, with its styles if the terminal shows them.
+    pub(super) fn colored(&self, text: &StyledText) -> String {
+        let choice = match stream(self.color) {
+            Stream::Auto => AutoStream::choice(&std::io::stderr()),
+            choice => choice,
+        };
+        if choice == Stream::Never { text.plainly() } else { text.written(true) }
+    }
+
     /// Writes styled text to stderr. A failed write is ignored, since there is nowhere to report it.
     pub(super) fn note(&self, text: &StyledText) {
         let mut stderr = AutoStream::new(std::io::stderr().lock(), stream(self.color));

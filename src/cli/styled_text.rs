@@ -171,7 +171,7 @@ impl Lines {
 
 /// Wraps a line to this many columns. A row ends after a blank if there is one near its end. A grapheme, which may consist of
 /// several characters, is split only if it is wider than a row.
-fn wrapped(line: &str, columns: usize) -> Vec<String> {
+pub(super) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
     let mut room = columns;

@@ -6,6 +6,7 @@ mod first_day;
 mod newcomer;
 mod notifications;
 mod pages;
+mod picker;
 mod plugins;
 mod repos;
 mod undo;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Ground, Ran, Scratch, Tree, Upstream, at_a_terminal, screen_at, skill, skipped, typed_on};
 
-const AGENTS: &str = "claude-code,codex,cursor,gemini,opencode";
+pub const AGENTS: &str = "claude-code,codex,cursor,gemini,opencode";
 
 /// A home with five agents' folders, and a project with files of five agents. There is no database yet.
-fn ground() -> Ground {
+pub fn ground() -> Ground {
     let ground = Ground::below(Scratch::new());
     for (name, content) in [
         (".claude.json", "{ \"theme\": \"dark\" }\n"),
@@ -37,7 +37,7 @@ fn ground() -> Ground {
     ground
 }
 
-fn with_server(ground: &Ground) {
+pub fn with_server(ground: &Ground) {
     ground.put(
         ".mcp.json",
         "{ \"mcpServers\": { \"files\": { \"command\": \"npx\", \"args\": [\"-y\", \"files\"] } } }\n",
@@ -46,7 +46,7 @@ fn with_server(ground: &Ground) {
 }
 
 /// The binary, with no agent on PATH, and with its data outside of what is compared.
-fn command(ground: &Ground, arguments: &[&str]) -> Command {
+pub fn command(ground: &Ground, arguments: &[&str]) -> Command {
     let mut command = ground.command();
     command.env("PATH", "/usr/bin:/bin").env("XDG_DATA_HOME", ground.scratch.path().join("data"));
     command.env("XDG_CACHE_HOME", ground.scratch.path().join("cache"));

@@ -121,9 +121,9 @@ impl Gathered {
         let mut groups = report::groups(items, &self.items);
         let is_changed = |at: usize| plan.is_none_or(|plan| !matches!(plan.of_servers[at], servers::Action::Unchanged));
         let changed = self.servers.iter().enumerate().filter(|(at, _)| is_changed(*at));
-        let files: Vec<&str> = changed.map(|(_, found)| found.file.as_str()).collect();
-        if let Some(file) = files.first() {
-            groups.push(Group { count: files.len(), noun: "MCP server", example: (*file).to_owned() });
+        let paths: Vec<String> = changed.map(|(_, found)| found.file.clone()).collect();
+        if !paths.is_empty() {
+            groups.push(Group { noun: "MCP server", paths });
         }
         groups
     }

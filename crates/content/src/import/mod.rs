@@ -67,7 +67,7 @@ mod report;
 mod tests;
 
 pub use operation::Import;
-pub use report::Group;
+pub use report::{Group, groups};
 
 use crate::item::{File, server::Server};
 use mcpkg_agents::servers::secrets::Secrets;

@@ -104,16 +104,15 @@ fn line(item: &Item, action: &Action) -> String {
 /// The items of one kind, in the words of their authors.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
-    pub count: usize,
     pub noun: &'static str,
-    /// The file of the first item; for a skill, its folder.
-    pub example: String,
+    /// The file of each item; for a skill, its folder.
+    pub paths: Vec<String>,
 }
 
 impl Group {
     /// Returns the count with its noun: `3 skills`.
     pub fn counted(&self) -> String {
-        plural::count(self.count, self.noun)
+        plural::count(self.paths.len(), self.noun)
     }
 }
 
@@ -126,7 +125,7 @@ fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<Stri
 pub fn groups<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<Group> {
     let known: BTreeSet<_> = all.iter().filter(|item| is_main(item)).map(skill_of).collect();
     let mut skills = BTreeSet::new();
-    let mut groups = ["skill", "command", "rule", "subagent", "other file", ""].map(|noun| (0, noun, None));
+    let mut groups = ["skill", "command", "rule", "subagent", "other file", ""].map(|noun| (noun, Vec::new()));
     for item in items {
         let (place, path) = match item.word() {
             "skill" if known.contains(&skill_of(item)) => {
@@ -141,15 +140,10 @@ pub fn groups<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec
             "skill" | "resource" => (4, item.path.as_str()),
             _ => (5, item.path.as_str()),
         };
-        let (count, _, example) = &mut groups[place];
-        *count += 1;
-        example.get_or_insert(path);
+        groups[place].1.push(path.to_owned());
     }
-    groups[5].1 = if groups[5].0 == 1 { "agent's file" } else { "agents' file" };
-    let group = |(count, noun, example): (usize, &'static str, Option<&str>)| {
-        Some(Group { count, noun, example: example?.to_owned() })
-    };
-    groups.into_iter().filter_map(group).collect()
+    groups[5].0 = if groups[5].1.len() == 1 { "agent's file" } else { "agents' file" };
+    groups.into_iter().filter(|(_, paths)| !paths.is_empty()).map(|(noun, paths)| Group { noun, paths }).collect()
 }
 
 /// Returns whether an item is a skill's SKILL.md.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
-use super::{Audience, Body, Caller, Domains, InstallScope, Reply, Surface};
+use super::{Audience, Body, Caller, Choose, Domains, InstallScope, Reply, Surface};
 use crate::note;
 use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::{Clock, short_id};
@@ -83,6 +83,8 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person for a decision. Fails if there is nobody to ask.
     pub ask: Arc<Ask>,
+    /// Lets a person choose from a list. `None` without a terminal that can show one.
+    pub choose: Option<Arc<Choose>>,
     /// Asks a person for a line of text. Fails if there is nobody to ask.
     pub line: Arc<Line>,
     pub confirmation: Confirmation,
@@ -144,6 +146,7 @@ impl Context {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
+            choose: None,
             line: Arc::new(|_, question| {
                 Err(Error::new(Code::TerminalRequired, format!("Nobody is available to answer: {question}")))
             }),

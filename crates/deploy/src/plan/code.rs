@@ -26,6 +26,11 @@ pub struct Code {
 }
 
 impl Code {
+    #[cfg(test)]
+    pub fn new(path: &str, runs: &str) -> Self {
+        Self { targets: vec!["codex".to_owned()], path: path.to_owned(), runs: runs.to_owned(), is_remote: false }
+    }
+
     pub fn json(&self) -> Value {
         json!({ "targets": self.targets, "path": self.path, "runs": self.runs })
     }

@@ -1,10 +1,11 @@
 //! Does what the screen of `mcpkg up` showed.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::find::{Found, Verdict, adds_block, digest, gather};
+use super::find::{Found, adds_block, digest, gather};
 use super::wish::Wish;
 use crate::apply::{self, Work, write_row_changes};
 use crate::plan::Change;
@@ -31,12 +32,13 @@ pub(super) struct Done {
     pub(super) hints: Vec<String>,
 }
 
-/// Imports the folder, deploys, and connects the agents. Without a person, files that let agents run something are left
-/// out. An agent that cannot be connected is only a warning.
+/// Imports the folder, deploys, and connects the agents. Files that need a person's permission are left out unless
+/// `allowed` contains it. An agent that cannot be connected is only a warning.
 ///
 /// # Errors
 /// `E_PLAN_CHANGED` if the folder, the source or the plan has changed since the screen was shown.
-pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person: bool) -> Result<Done> {
+pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &HashSet<String>) -> Result<Done> {
+    let is_by_person = context.confirmation == Confirmation::Ask;
     let mut context = context.clone();
     if let Some(database) = context.stands_for.take() {
         context.store = Store::open(&database)?;
@@ -64,11 +66,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
     }
     let mut done = Done { warnings: prepared.warnings.clone(), hints, ..Done::default() };
     let Prepared { site, mut plan, hash, fingerprint, .. } = prepared;
-    plan.changes.retain(|change| match Verdict::of(change) {
-        Verdict::Write => true,
-        Verdict::Person => is_by_person,
-        Verdict::Edited | Verdict::Foreign => false,
-    });
+    plan.changes.retain(|change| found.is_written(change, allowed));
     let blocks: Vec<_> = plan.changes.iter().filter(|change| adds_block(change)).map(path).collect();
     let adopted = Adopt::of_tool(false, blocks).find(&context, &site.place.root);
     if plan.is_empty() {

@@ -1,7 +1,7 @@
 //! Works out what `mcpkg up` would do, on a copy of the database.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::home::{self, Home};
@@ -10,8 +10,10 @@ use crate::plan;
 use crate::plan::budget::{self, Budget, When};
 use crate::plan::code::{self, Code as Runs};
 use crate::plan::prepare::Prepared;
+use crate::plan::show::changed_meanwhile;
 use crate::plan::{After, Change, Drift, Plan, RowChange, block, entries};
 use crate::source::Site;
+use mcpkg_agents::audit::{Finding, Report};
 use mcpkg_agents::client::connections::{self, Connection, State};
 use mcpkg_agents::forms::sections;
 use mcpkg_agents::servers::secrets::Secrets;
@@ -22,22 +24,30 @@ use mcpkg_base::{hex, sha256};
 use mcpkg_content::import::gathered::{Audited, Gathered};
 use mcpkg_content::import::merge::Update;
 use mcpkg_content::import::recognise::{self, Recognised};
-use mcpkg_content::import::{Group, find};
-use mcpkg_content::item::File;
-use mcpkg_content::source;
+use mcpkg_content::import::{self, Group, find};
+use mcpkg_content::item::{File, Item, What};
+use mcpkg_content::stored::{self, Stored};
+use mcpkg_content::{audited, source};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::backup::Progress;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::deploys::{self, Deployed, Image};
-use mcpkg_store::{Store, projects};
+use mcpkg_store::{Store, projects, sources};
 
 /// What `mcpkg up` found, and what it would do.
 pub(super) struct Found {
     pub(super) gathered: Gathered,
-    /// The findings in files that the import stores, and in what the deploy writes in addition.
+    /// The findings in files that the import stores.
     pub(super) audit: Audited,
+    /// The findings in what the deploy adds to files.
+    pub(super) outgoing: Report,
+    /// What a person has to allow before a file is written, by its path.
+    needs: HashMap<PathBuf, BTreeSet<String>>,
     /// What the import changes in the project, by kind.
     pub(super) groups: Vec<Group>,
+    /// What the source adds to the project, by kind, and the findings in it.
+    pub(super) of_source: Vec<Group>,
+    source_audit: Report,
     imports_nothing: bool,
     /// Whether the project has no content, even after the import.
     is_empty: bool,
@@ -59,23 +69,12 @@ pub(super) struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Write,
-    /// The change lets agents run something, so a person has to agree.
+    /// The change lets agents run something, or has critical findings, so a person has to agree.
     Person,
     /// The user changed the file since it was deployed, so it is left alone.
     Edited,
     /// mcpkg did not write the file, so it is left alone.
     Foreign,
-}
-
-impl Verdict {
-    pub(super) fn of(change: &Change) -> Self {
-        match change.adopt && !adds_block(change) {
-            true if change.drifted => Self::Edited,
-            true => Self::Foreign,
-            false if code::of(std::slice::from_ref(change)).is_empty() => Self::Write,
-            false => Self::Person,
-        }
-    }
 }
 
 /// Whether a change only adds a block to a file that the user wrote.
@@ -96,15 +95,29 @@ impl Found {
         let copy = wish.context(&copied(context, scratch.path())?);
         wish.make_project(&copy)?;
         let offer = wish.source.as_ref().map(|source| offer(&copy, wish, source)).transpose()?.flatten();
+        let (of_source, source_audit) = match &offer {
+            Some(_) => in_source(&copy)?,
+            None => (Vec::new(), Report::default()),
+        };
         // With --yes, nobody can accept critical findings, so files with them are left out.
-        let (gathered, mut audit) = gather(&copy, wish, context.confirmation != Confirmation::Given)?;
+        let (gathered, audit) = gather(&copy, wish, context.confirmation != Confirmation::Given)?;
         let content = gathered.content(false, Update::IfNewer);
         let plan = content.plan(&copy)?;
         let (groups, imports_nothing) = (gathered.groups(Some(&plan)), plan.is_empty());
         content.write(&copy, "")?;
         let prepared = Prepared::new(&copy, &wish.choice())?;
-        let outgoing = plan::audit::report(&copy, &prepared.plan.changes, &prepared.site);
-        audit.report.add_new(outgoing);
+        let (mut outgoing, mut needs) = (Report::default(), HashMap::new());
+        for change in &prepared.plan.changes {
+            let change = std::slice::from_ref(change);
+            let found = plan::audit::report(&copy, change, &prepared.site);
+            let code = code::of(change);
+            let needed = code.iter().map(key_of_code).chain(found.critical().map(key_of_finding));
+            let needed: BTreeSet<String> = needed.collect();
+            if !needed.is_empty() {
+                needs.insert(change[0].path.clone(), needed);
+            }
+            outgoing.findings.extend(found.findings);
+        }
         let before = budget::of(&prepared, When::Now)?;
         let budgets = before.into_iter().zip(budget::of(&prepared, When::After)?).collect();
         let connections = match wish.connects {
@@ -118,16 +131,66 @@ impl Found {
             Ok(held.prompts == 0 && held.resources == 0 && servers.is_empty() && files.is_empty())
         })?;
         let home = home::find(&copy, wish);
-        Ok(Self { gathered, audit, groups, imports_nothing, is_empty, offer, prepared, budgets, connections, home })
+        Ok(Self {
+            gathered,
+            audit,
+            outgoing,
+            needs,
+            groups,
+            of_source,
+            source_audit,
+            imports_nothing,
+            is_empty,
+            offer,
+            prepared,
+            budgets,
+            connections,
+            home,
+        })
     }
 
     pub(super) fn plan(&self) -> &Plan {
         &self.prepared.plan
     }
 
+    pub(super) fn verdict(&self, change: &Change) -> Verdict {
+        match change.adopt && !adds_block(change) {
+            true if change.drifted => Verdict::Edited,
+            true => Verdict::Foreign,
+            false if self.needs.contains_key(&change.path) => Verdict::Person,
+            false => Verdict::Write,
+        }
+    }
+
     /// Returns the planned changes with this verdict.
     pub(super) fn changes(&self, verdict: Verdict) -> impl Iterator<Item = &Change> {
-        self.plan().changes.iter().filter(move |change| Verdict::of(change) == verdict)
+        self.plan().changes.iter().filter(move |change| self.verdict(change) == verdict)
+    }
+
+    /// Returns everything that a person can allow.
+    pub(super) fn all_needs(&self) -> HashSet<String> {
+        self.needs.values().flatten().cloned().chain(self.critical().map(key_of_finding)).collect()
+    }
+
+    /// Whether a change is written if a person allowed this.
+    pub(super) fn is_written(&self, change: &Change, allowed: &HashSet<String>) -> bool {
+        match self.verdict(change) {
+            Verdict::Write => true,
+            Verdict::Person => self.needs[&change.path].iter().all(|key| allowed.contains(key)),
+            Verdict::Edited | Verdict::Foreign => false,
+        }
+    }
+
+    /// Returns the critical findings in what the import and the source add to the project.
+    pub(super) fn critical(&self) -> impl Iterator<Item = &Finding> {
+        self.audit.report.critical().chain(self.source_audit.critical())
+    }
+
+    /// Returns the findings in what is imported from the folder and in what is written.
+    pub(super) fn report(&self) -> Report {
+        let mut report = self.audit.report.clone();
+        report.add_new(self.outgoing.clone());
+        report
     }
 
     /// Returns what agents would run after the changes that need a person.
@@ -145,15 +208,22 @@ impl Found {
         self.is_empty && self.plan().changes.is_empty()
     }
 
-    /// Whether there is nothing to do. Ignores files that are left alone and, without a person, files that need one.
-    pub(super) fn is_quiet(&self, has_person: bool) -> bool {
+    /// Whether there is nothing to do if a person allowed this. Ignores files that are left alone.
+    pub(super) fn does_nothing(&self, allowed: &HashSet<String>) -> bool {
         let claims = |change: &RowChange| matches!(change, RowChange::Claim(..));
         self.imports_nothing
             && self.offer.is_none()
-            && self.changes(Verdict::Write).next().is_none()
-            && (!has_person || self.changes(Verdict::Person).next().is_none())
+            && !self.plan().changes.iter().any(|change| self.is_written(change, allowed))
             && self.to_connect().next().is_none()
             && !self.plan().row_changes.iter().any(claims)
+    }
+
+    /// Fails if something would be stored that a person has to accept and has not seen.
+    pub(super) fn refuse_unseen(&self, allowed: &HashSet<String>) -> Result<()> {
+        match self.critical().all(|finding| allowed.contains(&key_of_finding(finding))) {
+            true => Ok(()),
+            false => Err(changed_meanwhile()),
+        }
     }
 }
 
@@ -164,12 +234,11 @@ fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     // The steps report progress as an import and a deploy, but here they change only the copy.
     let context =
         &Context { progress: Arc::new(move |_, done, total| progress("Looking", done, total)), ..context.clone() };
-    if context.stands_for.is_some() {
-        // The database does not exist yet, and its substitute is a temporary file.
-        return Ok(Context { approved, ..context.clone() });
-    }
     let file = scratch.join("mcpkg.db");
-    context.store.backup(&file, &Progress::new(&|_, _| {}, &context.cancelled))?;
+    // A database that does not exist yet has nothing to copy.
+    if context.stands_for.is_none() {
+        context.store.backup(&file, &Progress::new(&|_, _| {}, &context.cancelled))?;
+    }
     let stands_for = Some(context.database().to_owned());
     Ok(Context { store: Store::open(&file)?, stands_for, approved, ..context.clone() })
 }
@@ -196,6 +265,44 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     }
     let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(asked.map(|(body, question)| Offer { body: Some(body), question }))
+}
+
+/// Returns what the source added to the copy, by kind, and the findings in it. The source is the newest of the project.
+fn in_source(copy: &Context) -> Result<(Vec<Group>, Report)> {
+    copy.read(|db, project| {
+        let Some(row) = sources::list(db, project.id)?.into_iter().max_by_key(|row| row.id) else {
+            return Ok(Default::default());
+        };
+        let above = if row.origin.path.is_empty() { String::new() } else { format!("{}/", row.origin.path) };
+        let stored: HashMap<String, Stored> =
+            stored::all(db, project)?.into_iter().map(|stored| (stored.key(), stored)).collect();
+        let (mut items, mut servers, mut report) = (Vec::new(), Vec::new(), Report::default());
+        for item in sources::items(db, row.id)? {
+            let Some(stored) = stored.get(&item.item) else { continue };
+            let path = item.path.strip_prefix(&above).unwrap_or(&item.path).to_owned();
+            let content = NewContent::from(stored.content(db)?);
+            audited::add(&mut report, &path, &content)?;
+            match stored.entry.what {
+                What::Server => servers.push(path),
+                _ => items.push(Item { path, entry: stored.entry.clone(), content }),
+            }
+        }
+        let mut groups = import::groups(items.iter(), &items);
+        if !servers.is_empty() {
+            groups.push(Group { noun: "MCP server", paths: servers });
+        }
+        Ok((groups, report))
+    })
+}
+
+/// Returns the key under which a person allows what agents would run.
+pub(super) fn key_of_code(code: &Runs) -> String {
+    format!("{}\0{}", code.path, code.runs)
+}
+
+/// Returns the key under which a person accepts a critical finding, in whichever file the lines are.
+pub(super) fn key_of_finding(finding: &Finding) -> String {
+    format!("{}\0{}", finding.rule.id, hex::encode(&finding.sha256))
 }
 
 /// Reads the files of the folder that an import would take.

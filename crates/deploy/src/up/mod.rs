@@ -8,9 +8,12 @@
 mod apply;
 mod find;
 mod home;
+mod pick;
 mod show;
 mod undo;
 mod wish;
+
+use std::collections::HashSet;
 
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
@@ -20,9 +23,11 @@ use crate::GROUP;
 use find::Found;
 use mcpkg_agents::agents;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell::quote;
 use mcpkg_core::op::{
-    Changes, Confirmation, Context, Effect, Entry, Faces, MissingDatabase, NoOutput, Operation, Reply,
+    Changes, Confirmation, Context, Effect, Entry, Faces, MissingDatabase, NoOutput, Operation, Pick, Reply,
 };
+use pick::{Choices, Picked};
 use wish::Wish;
 
 pub const OPS: &[Entry] = &[Entry::of::<Up>()];
@@ -45,6 +50,10 @@ pub struct Up {
     #[arg(long)]
     #[serde(default)]
     no_connect: bool,
+    /// Ask with one question instead of a list to choose from; also the default if TERM is dumb
+    #[arg(long)]
+    #[serde(default)]
+    plain: bool,
     /// Show what would be done, without writing anything
     #[arg(long)]
     #[serde(default)]
@@ -106,7 +115,7 @@ impl Operation for Up {
             };
         }
         // A folder that cannot be set up is reported first.
-        let wish = Wish::new(context, self.what.as_deref(), &self.agents, self.only, !self.no_connect)?;
+        let mut wish = Wish::new(context, self.what.as_deref(), &self.agents, self.only.clone(), !self.no_connect)?;
         if is_unanswered {
             return Err(unanswered("mcpkg up"));
         }
@@ -117,15 +126,57 @@ impl Operation for Up {
         let data = show::data(&wish, &found);
         // With --yes nobody can allow what agents would run, so files that need this permission are left out.
         let is_by_person = context.confirmation == Confirmation::Ask;
-        if found.is_quiet(is_by_person || self.dry_run) {
+        let allowed = if is_by_person || self.dry_run { found.all_needs() } else { HashSet::new() };
+        if found.does_nothing(&allowed) {
             return Ok(show::quiet(&wish, &found, data));
         }
-        let screen = show::screen(&wish, &mut found);
         if self.dry_run {
-            return Ok(show::dry_run(screen, data));
+            return Ok(show::dry_run(show::screen(&wish, &mut found), data));
         }
-        (context.ask)(screen, &show::question(&wish))?;
-        let done = apply::apply(context, &wish, &found, is_by_person)?;
-        Ok(show::done(&wish, &found, done, is_by_person, data))
+        let choices = Choices::of(&found, &wish);
+        let choose = context.choose.as_ref().filter(|_| !self.plain && !choices.groups.is_empty());
+        let Some(choose) = choose else {
+            (context.ask)(show::screen(&wish, &mut found), &show::question(&wish))?;
+            let done = apply::apply(context, &wish, &found, &allowed)?;
+            return Ok(show::done(&wish, &found, done, is_by_person, data));
+        };
+        let shown = show::above_list(&wish, &mut found);
+        let (heading, question) = (show::heading(&wish), show::question(&wish));
+        let ticks = choose(Pick { shown, heading, question, groups: choices.groups.clone() })?;
+        let Picked { only, allowed } = choices.picked(&ticks, &wish.only);
+        let mut hints = Vec::new();
+        if let Some(only) = only {
+            hints.push(format!("the same choice as a command: `{}`", self.command_with(&only)));
+            wish.only = only;
+            found = Found::rehearse(context, &wish)?;
+            found.refuse_unseen(&allowed)?;
+        }
+        let reply = if found.is_nothing() {
+            show::nothing_chosen(&wish)
+        } else {
+            let data = show::data(&wish, &found);
+            match found.does_nothing(&allowed) {
+                true => show::quiet_by_person(&wish, &found, data),
+                false => {
+                    let done = apply::apply(context, &wish, &found, &allowed)?;
+                    show::done(&wish, &found, done, true, data)
+                }
+            }
+        };
+        Ok(hints.into_iter().fold(show::with_unticked(reply, &found, &allowed), Reply::hint))
+    }
+}
+
+impl Up {
+    /// Returns the command that takes only what these patterns match.
+    fn command_with(&self, only: &[String]) -> String {
+        let mut command = "mcpkg up".to_owned();
+        command.extend(self.what.iter().map(|what| format!(" {}", quote(what))));
+        if !self.agents.is_empty() {
+            command.push_str(&format!(" --agents {}", self.agents.join(",")));
+        }
+        command.push_str(if self.no_connect { " --no-connect" } else { "" });
+        command.extend(only.iter().map(|pattern| format!(" --only {}", quote(pattern))));
+        command
     }
 }

@@ -1,6 +1,6 @@
 //! Makes the screen of `mcpkg up`, the question, and the replies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -48,6 +48,10 @@ struct Screen {
 }
 
 impl Screen {
+    fn of(wish: &Wish) -> Self {
+        Self { lines: Vec::new(), home: disk::home().ok(), folder: wish.folder.clone() }
+    }
+
     fn heading(&mut self, text: &str) {
         if !self.lines.is_empty() {
             self.lines.push(String::new());
@@ -96,31 +100,51 @@ impl Screen {
 /// Returns what a person reads before the question. Takes the body of the source's offer out of `found`.
 pub(super) fn screen(wish: &Wish, found: &mut Found) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
-    let home = disk::home().ok();
-    let mut screen = Screen { lines: Vec::new(), home: home.clone(), folder: PathBuf::new() };
-    let folder = screen.path(&wish.folder);
-    screen.folder.clone_from(&wish.folder);
-    let project = if wish.is_new { "new project" } else { "project" };
-    screen.heading(&format!("Found in {folder}, for {project} '{}':", wish.project));
+    let mut screen = Screen::of(wish);
+    screen.heading(&heading(wish));
     content(&mut screen, found);
+    left_out(&mut screen, found);
     files(&mut screen, found);
     programs(&mut screen, found);
+    screen.lines.extend(critical_lines(found));
     findings(&mut screen, found);
     connections(&mut screen, found);
     screen.lines.push(String::new());
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
 }
 
+/// Like [`screen`], but without what the list shows from which the person chooses.
+pub(super) fn above_list(wish: &Wish, found: &mut Found) -> Body {
+    let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
+    let mut screen = Screen::of(wish);
+    files(&mut screen, found);
+    findings(&mut screen, found);
+    connections(&mut screen, found);
+    left_out(&mut screen, found);
+    screen.lines.push(String::new());
+    Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
+}
+
+pub(super) fn heading(wish: &Wish) -> String {
+    let folder = Screen { folder: PathBuf::new(), ..Screen::of(wish) }.path(&wish.folder);
+    let project = if wish.is_new { "new project" } else { "project" };
+    format!("Found in {folder}, for {project} '{}':", wish.project)
+}
+
 fn content(screen: &mut Screen, found: &Found) {
     let row = |group: &Group| {
-        let etc = if group.count > 1 { ", ..." } else { "" };
-        (group.counted(), format!("{}{etc}", group.example))
+        let etc = if group.paths.len() > 1 { ", ..." } else { "" };
+        (group.counted(), format!("{}{etc}", group.paths[0]))
     };
     let rows: Vec<_> = found.groups.iter().map(row).collect();
     match rows.is_empty() {
         true => screen.line("  nothing new"),
         false => screen.rows(&rows, MANY, ""),
     }
+}
+
+/// Adds what is not imported, and where to see it.
+fn left_out(screen: &mut Screen, found: &Found) {
     let left: Vec<String> = found
         .gathered
         .account
@@ -212,7 +236,7 @@ fn programs(screen: &mut Screen, found: &Found) {
         return;
     }
     screen.heading("Agents will run this, so look at it:");
-    for (what, titles, paths) in grouped(&runs) {
+    for (what, titles, paths) in grouped(runs.iter()) {
         let paths = plural::first(paths.into_iter().map(|path| screen.path(Path::new(path))), 3);
         // Never cut these lines: a person agrees to exactly this.
         screen.lines.push(format!("  {what}"));
@@ -220,15 +244,22 @@ fn programs(screen: &mut Screen, found: &Found) {
     }
 }
 
+/// Returns the lines about critical findings. They are never cut, because a person accepts exactly this.
+fn critical_lines(found: &Found) -> Vec<String> {
+    let mut lines = audited::critical_lines(&found.report());
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
+}
+
+/// Adds the findings that are not critical.
 fn findings(screen: &mut Screen, found: &Found) {
-    let report = &found.audit.report;
-    let critical = audited::critical_lines(report);
-    let others = report.filtered(|finding| finding.rule.severity < Severity::Critical).lines(Severity::Warning);
-    if !critical.is_empty() || !others.is_empty() {
+    let others = found.report().filtered(|finding| finding.rule.severity < Severity::Critical);
+    let others = others.lines(Severity::Warning);
+    if !others.is_empty() {
         screen.lines.push(String::new());
     }
-    // Never cut these lines: a person accepts exactly this.
-    screen.lines.extend(critical);
     others.iter().for_each(|line| screen.line(line));
     if !others.is_empty() {
         screen.line("  `mcpkg audit` lists all findings");
@@ -236,7 +267,7 @@ fn findings(screen: &mut Screen, found: &Found) {
 }
 
 /// Groups what agents would run: each program with the titles of the agents and the paths of the files.
-fn grouped(runs: &[Code]) -> Vec<(&str, String, Vec<&str>)> {
+fn grouped<'c>(runs: impl Iterator<Item = &'c Code>) -> Vec<(&'c str, String, Vec<&'c str>)> {
     let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for code in runs {
         let titles = code.targets.iter().map(|name| title(name));
@@ -249,6 +280,23 @@ fn grouped(runs: &[Code]) -> Vec<(&str, String, Vec<&str>)> {
         }
     }
     groups.into_iter().map(|(what, agents, paths)| (what, agents.join(", "), paths)).collect()
+}
+
+/// Returns the title and the other lines of a list's item for programs that a person allows together.
+pub(super) fn program(wish: &Wish, codes: &[&Code]) -> (String, Vec<String>) {
+    let screen = Screen::of(wish);
+    let line = |(what, titles, paths): (&str, String, Vec<&str>)| {
+        let paths: Vec<_> = paths.into_iter().map(|path| screen.path(Path::new(path))).collect();
+        (what.to_owned(), format!("{titles}: {}", paths.join(", ")))
+    };
+    let mut lines: Vec<_> = grouped(codes.iter().copied()).into_iter().map(line).collect();
+    match lines.len() {
+        1 => lines.pop().map(|(what, where_)| (what, vec![where_])).unwrap_or_default(),
+        count => {
+            let title = format!("{count} programs that are in one file, so all of them or none");
+            (title, lines.into_iter().flat_map(|(what, where_)| [what, format!("  {where_}")]).collect())
+        }
+    }
 }
 
 fn title(id: &str) -> &str {
@@ -292,7 +340,7 @@ fn listed(names: &[&str]) -> String {
 
 /// Returns what the screen shows as JSON.
 pub(super) fn data(wish: &Wish, found: &Found) -> Value {
-    let group = |group: &Group| json!({ "kind": group.noun, "count": group.count, "example": group.example });
+    let group = |group: &Group| json!({ "kind": group.noun, "count": group.paths.len(), "example": group.paths[0] });
     let groups = |groups: &[Group]| groups.iter().map(group).collect::<Value>();
     let planned: Vec<&Change> = found.changes(Verdict::Write).chain(found.changes(Verdict::Person)).collect();
     let agent = |(before, after): &(Budget, Budget)| {
@@ -323,7 +371,7 @@ pub(super) fn data(wish: &Wish, found: &Found) -> Value {
         "left_out": found.plan().desired.left_out.iter().map(crate::desired::LeftOut::json).collect::<Vec<_>>(),
         "changes": planned.iter().map(|change| change.json()).collect::<Vec<_>>(),
         "code": found.runs().iter().map(Code::json).collect::<Vec<_>>(),
-        "findings": found.audit.report.findings.iter().map(audited::data).collect::<Value>(),
+        "findings": found.report().findings.iter().map(audited::data).collect::<Value>(),
         "findings_left_out": found.audit.left_out.findings.iter().map(audited::data).collect::<Value>(),
         "edited": paths(Verdict::Edited),
         "foreign": paths(Verdict::Foreign),
@@ -359,14 +407,42 @@ pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     without_person(reply, found)
 }
 
+/// Returns the reply if nothing of what the person chose has to be done.
+pub(super) fn quiet_by_person(wish: &Wish, found: &Found, data: Value) -> Reply {
+    with_left_alone(Reply::sentence(format!("Nothing changed in project '{}'", wish.project), data), found)
+}
+
+/// Returns the reply if the person chose nothing for a new project.
+pub(super) fn nothing_chosen(wish: &Wish) -> Reply {
+    let data = json!({ "project": wish.project, "folder": wish.folder, "found": [] });
+    Reply::sentence("You chose nothing, so nothing was changed", data)
+}
+
+/// Adds a hint about files that were not written because the person did not tick something.
+pub(super) fn with_unticked(reply: Reply, found: &Found, allowed: &HashSet<String>) -> Reply {
+    let count = found.changes(Verdict::Person).filter(|change| !found.is_written(change, allowed)).count();
+    if count == 0 {
+        return reply;
+    }
+    let written = if count == 1 { "was" } else { "were" };
+    let files = plural::count(count, "file");
+    reply.hint(format!("{files} {written} not written, because you did not tick what agents would run or read there"))
+}
+
 /// Adds warnings about what was left out because only a person can allow it. The command then exits with status 3.
 fn without_person(mut reply: Reply, found: &Found) -> Reply {
     let runs = found.runs();
-    let critical = found.audit.left_out.lines(Severity::Critical);
+    let mut critical = found.audit.left_out.clone();
+    critical.add_new(found.outgoing.clone());
+    let critical = critical.lines(Severity::Critical);
     if runs.is_empty() && critical.is_empty() {
         return reply;
     }
-    let what = if runs.is_empty() { "accept what an audit finds" } else { "allow what agents run" };
+    let what = match (runs.is_empty(), critical.is_empty()) {
+        (true, _) => "accept what an audit finds",
+        (false, true) => "allow what agents run",
+        (false, false) => "allow what agents run and accept what an audit finds",
+    };
     let left = code::lines(&runs).into_iter().take(runs.len()).chain(critical);
     reply.warnings.extend(left.map(|line| format!("left out: {line}")));
     reply.differs = true;
@@ -398,7 +474,8 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     reply.hints.extend(done.hints);
     reply.failed = failed;
     if !is_by_person {
-        reply.warnings.extend(found.audit.report.lines(Severity::Warning));
+        let others = found.report().filtered(|finding| finding.rule.severity < Severity::Critical);
+        reply.warnings.extend(others.lines(Severity::Warning));
         reply = without_person(reply, found);
     }
     if !done.connected.is_empty() {

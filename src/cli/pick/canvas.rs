@@ -1,0 +1,111 @@
+//! The lines of the terminal on which a list is drawn, and its keys.
+
+use std::io::{self, Write, stderr};
+use std::time::Duration;
+
+use ratatui::crossterm::cursor::{Hide, MoveTo, MoveToColumn, MoveUp, Show};
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::queue;
+use ratatui::crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode};
+use tokio_util::sync::CancellationToken;
+
+use super::super::output::{Output, size};
+use super::super::styled_text::{BOLD, CYAN, Lines, StyledText};
+use super::failed;
+use super::list::{Done, List, Style};
+use mcpkg_base::error::Result;
+
+/// How often a waiting list checks whether a signal ended the command.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The lines of the terminal that the list occupies. The terminal is restored when this is dropped, also by a panic.
+pub(super) struct Canvas {
+    /// The number of lines that are drawn now.
+    drawn: u16,
+}
+
+impl Canvas {
+    pub(super) fn open() -> io::Result<Self> {
+        enable_raw_mode()?;
+        let canvas = Self { drawn: 0 };
+        queue!(stderr(), Hide)?;
+        Ok(canvas)
+    }
+
+    pub(super) fn run(
+        &mut self,
+        output: &Output,
+        list: &mut List,
+        above: &Lines,
+        cancelled: &CancellationToken,
+    ) -> Result<Done> {
+        loop {
+            self.draw(output, list).map_err(failed)?;
+            while !event::poll(LOOK).map_err(failed)? {
+                if cancelled.is_cancelled() {
+                    return Ok(Done::Cancelled);
+                }
+            }
+            match event::read().map_err(failed)? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => {
+                    if let Some(done) = list.press(key) {
+                        return Ok(done);
+                    }
+                }
+                // The terminal may have broken the lines anew, so it is not known where they are.
+                Event::Resize(columns, _) => {
+                    queue!(stderr(), Clear(ClearType::All), MoveTo(0, 0)).map_err(failed)?;
+                    self.drawn = 0;
+                    // Raw mode needs a carriage return for each line.
+                    self.write(output, &above.rows(columns, true).0).map_err(failed)?;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn draw(&mut self, output: &Output, list: &mut List) -> io::Result<()> {
+        let (columns, rows) = size(&stderr());
+        // The last column stays empty: some terminals go to the next line when it is filled.
+        let lines = list.lines(columns.saturating_sub(1), rows.saturating_sub(1));
+        self.erase()?;
+        let mut text = StyledText::default();
+        for (at, (style, line)) in lines.iter().enumerate() {
+            let end = if at + 1 < lines.len() { "\n" } else { "" };
+            let style = match style {
+                Style::Plain => anstyle::Style::new(),
+                Style::Heading => BOLD,
+                Style::Focus => CYAN,
+            };
+            text = text.and(StyledText::styled(style, line.as_str())).then(end);
+        }
+        self.write(output, &text)?;
+        self.drawn = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+        Ok(())
+    }
+
+    fn write(&self, output: &Output, text: &StyledText) -> io::Result<()> {
+        let mut stderr = stderr().lock();
+        stderr.write_all(output.colored(text).replace('\n', "\r\n").as_bytes())?;
+        stderr.flush()
+    }
+
+    /// Removes the lines, and puts the cursor where the first of them was.
+    fn erase(&self) -> io::Result<()> {
+        let mut stderr = stderr().lock();
+        if self.drawn > 1 {
+            queue!(stderr, MoveUp(self.drawn - 1))?;
+        }
+        queue!(stderr, MoveToColumn(0), Clear(ClearType::FromCursorDown))?;
+        stderr.flush()
+    }
+}
+
+impl Drop for Canvas {
+    fn drop(&mut self) {
+        let _ = self.erase();
+        let _ = queue!(stderr(), Show);
+        let _ = stderr().flush();
+        let _ = disable_raw_mode();
+    }
+}
