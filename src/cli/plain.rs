@@ -9,13 +9,18 @@ use std::sync::Arc;
 
 use super::output::Output;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::marks;
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
 use mcpkg_core::op::{Body as Told, Context};
+use mcpkg_store::watch::{Change, Watch};
 
 /// The number of rows that a list prints at once.
 const ROWS: usize = 20;
+
+/// The number of new events that are printed before a prompt.
+const NEWS: usize = 5;
 
 /// A console that reads lines and prints lines.
 pub(super) struct Plain<'a> {
@@ -44,6 +49,8 @@ impl Plain<'_> {
     /// Prints screens and reads commands until the user leaves or the input ends.
     pub fn run(&self) -> Result<()> {
         let mut stack = vec![Level::new(Place::Inbox)];
+        let store = &self.context.store;
+        let mut watch = store.position().and_then(|position| store.watch(position)).ok();
         loop {
             let level = &stack[stack.len() - 1];
             let screen = load(&level.place, &self.context, &level.part);
@@ -60,6 +67,7 @@ impl Plain<'_> {
                 continue;
             };
             loop {
+                self.news(watch.as_mut())?;
                 self.output.print("> ")?;
                 let mut line = String::new();
                 if stdin().read_line(&mut line).is_ok_and(|read| read == 0) {
@@ -72,6 +80,21 @@ impl Plain<'_> {
                     Err(error) => print_lines(self.output, &reply::error(&error))?,
                 }
             }
+        }
+    }
+
+    /// Prints what others did since the last prompt, so that nothing appears while the user types.
+    fn news(&self, watch: Option<&mut Watch>) -> Result<()> {
+        let Some(Ok(Change::Events(events))) = watch.map(Watch::look) else { return Ok(()) };
+        let own = self.context.caller.actor();
+        let events: Vec<_> = events.iter().filter(|event| event.actor != own).collect();
+        for event in events.iter().take(NEWS) {
+            let what = format!("{} {}", event.actor, event.kind.replace('.', " "));
+            self.output.print(&format!("New: {}.\n", marks::line(&what)))?;
+        }
+        match events.len().saturating_sub(NEWS) {
+            0 => Ok(()),
+            more => self.output.print(&format!("New: {more} more; feed shows them.\n")),
         }
     }
 
@@ -170,6 +193,7 @@ impl Plain<'_> {
                 return Ok(Next::Show);
             }
             Place::Form(words) => Invocation::new(words).flag("--help"),
+            Place::Filled(words, name) => Invocation::new(words).with(name),
             Place::Editor(Text::Draft(id)) => Invocation::new("draft edit").with(id),
             Place::Editor(Text::Workflow(name)) => Invocation::new("workflow edit").with(name),
             Place::Editor(Text::Empty) => Invocation::new("workflow import").with("FILE"),

@@ -3,12 +3,12 @@
 //! Letters are commands unless the footer shows TYPING. A command such as `a` may ask a question first; only `y`, or
 //! the typed name, confirms it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, ROOTS, Text};
-use mcpkg_console::screen::{Body, Tone};
+use mcpkg_console::screen::{Body, List, Row, Tone};
 use mcpkg_console::{Does, Invocation, Part, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
@@ -52,6 +52,8 @@ pub struct App {
     pub note: String,
     /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,
+    /// The ids of the requests for consent in the inbox; `None` until it is loaded.
+    asks: Option<HashSet<String>>,
     /// The number of events since the feed was last shown.
     pub unseen: usize,
     /// The state of the database: `LOST`, `RESTORED`, or empty if all is well.
@@ -82,6 +84,7 @@ impl App {
             message: None,
             note: String::new(),
             waiting: None,
+            asks: None,
             unseen: 0,
             state: "",
             running: 0,
@@ -313,6 +316,7 @@ impl App {
             && let Body::List(list) = &screen.body
         {
             self.waiting = Some(list.rows.iter().filter(|row| row.look.is_some()).count());
+            self.announce(list);
         }
         // While the database cannot be read, keep the content that was loaded before.
         let is_lost = self.state == "LOST";
@@ -346,6 +350,21 @@ impl App {
             }
         }
         self.look(tasks);
+    }
+
+    /// Says who asks for consent now, unless the user is looking at the inbox or at another message.
+    fn announce(&mut self, inbox: &List) {
+        let asks = |row: &&Row| row.id.starts_with("ask ");
+        let now = inbox.rows.iter().filter(asks).map(|row| row.id.clone()).collect();
+        let Some(known) = self.asks.replace(now) else { return };
+        let new = inbox.rows.iter().filter(asks).find(|row| !known.contains(&row.id));
+        if let Some([_, from, what, ..]) = new.map(|row| &row.cells[..])
+            && self.level().place != Place::Inbox
+            && self.message.is_none()
+        {
+            let text = format!("{} asks: {}   1 Inbox", from.text(), what.text());
+            self.say(Tone::Warning, &text);
+        }
     }
 
     fn ask(&mut self, question: Question) {
@@ -401,7 +420,8 @@ impl App {
                 }
                 // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
-                if matches!(&self.level().place, Place::Form(words) if *words == invocation.words) {
+                let is_of = |words: &String| *words == invocation.words;
+                if matches!(&self.level().place, Place::Form(words) | Place::Filled(words, _) if is_of(words)) {
                     self.stacks[self.root].pop();
                     if lines.len() > 1 {
                         let mut level = Level::new(Place::Printed);

@@ -11,6 +11,7 @@ mod ground;
 mod hostile;
 mod inbox;
 mod keys;
+mod lists;
 mod pages;
 mod states;
 mod story;
@@ -126,14 +127,17 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
     crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
     let mut command = ground.scratch.command();
     command.env("TERM", "dumb").env("TZ", "UTC").args(["console"]);
-    // Open the request, deny it, and check that the inbox is empty.
-    let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\ny\nx\n7\nq\n") else {
+    // Open the request, begin to deny it, deny it with a note, and check that the inbox is empty.
+    let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\nn\nn 1\nuse another name\nd 1\ny\nx\n7\nq\n") else {
         return skipped(NO_SCRIPT);
     };
     for text in [
         "1. ASK. mcp:codex. Run hosting:apps:create. writes.",
         "Quoted text begins.",
         "Quoted text ends.",
+        "Deny: Run hosting:apps:create?",
+        "Note to whoever asked; a or d sends it:",
+        "Deny: Run hosting:apps:create? Your note: \"use another name\"",
         "Denied: Run hosting:apps:create",
         "nothing waits for you",
         "'x' is not a key of this screen",

@@ -70,7 +70,7 @@ check 'the inbox at 40x10' eval 'tm resize-window -x 40 -y 10; same' <<'SCREEN'
 > DRAFT  shell
     app, new: 1 error
 
- enter look  e edit  E edit  t what c...
+ enter look  e edit  a approve   ? keys
 SCREEN
 tm resize-window -x 39 -y 10
 check 'a window that is too small says so' shown 'mcpkg needs 40x10; this is 39x10.'
@@ -87,7 +87,7 @@ check 'the inbox at 200x50' eval 'tm resize-window -x 200 -y 50; same' <<'SCREEN
                                                                                                               | |     run: mcpkg:prompt:lst
                                                                                                               |
 
- enter look  e edit  E edit  t what changes  a approve                                                                                                                      / filter  ? keys  : palette
+ enter look  e edit  a approve  d reject  t what changes                                                                                                                    / filter  ? keys  : palette
 SCREEN
 tm resize-window -x 80 -y 24
 keys : 'prompt sh'

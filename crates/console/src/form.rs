@@ -58,6 +58,18 @@ impl Form {
         Ok(Self { words: words.to_owned(), about: entry.about, fields })
     }
 
+    /// Returns the form with this value in its first positional argument.
+    #[must_use]
+    pub fn filled(mut self, value: &str) -> Self {
+        if let Some(field) = self.fields.iter_mut().find(|field| !field.is_option) {
+            field.value = match field.takes_many {
+                true => shlex::try_quote(value).unwrap_or(value.into()).into_owned(),
+                false => value.to_owned(),
+            };
+        }
+        self
+    }
+
     /// Returns the call with the filled-in fields.
     pub fn invocation(&self) -> Invocation {
         let filled = self.fields.iter().filter(|field| !field.value.is_empty());

@@ -42,7 +42,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "s", meaning: "save; sync; for an uncertain step, skip" },
     Meaning { keys: "f", meaning: "fix; find changes" },
     Meaning { keys: "p", meaning: "plan" },
-    Meaning { keys: "r", meaning: "run; for an uncertain step, retry; in an undo, all in again" },
+    Meaning { keys: "r", meaning: "run; retry a step; in an undo, all in again" },
     Meaning { keys: "z", meaning: "pause or resume" },
     Meaning { keys: "x", meaning: "stop what runs" },
     Meaning { keys: "space", meaning: "in or out: a file, a hunk, a change; in a form, the next value, or type one" },

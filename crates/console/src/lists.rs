@@ -5,6 +5,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
 
 use crate::action::{Action, Invocation, entry};
+use crate::consent;
 use crate::pages;
 use crate::place::{Part, Place};
 use crate::reply;
@@ -67,6 +68,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let can_show = has("show");
     let ender = ENDERS.into_iter().find(|verb| has(verb));
     let can_select = has("select");
+    let can_run = taking(context, noun).next().is_some();
     // The list of projects begins with a column that marks the selected one.
     let named = first.columns.iter().position(|heading| !heading.is_empty()).unwrap_or_default();
     let row = |cells: &Vec<String>| {
@@ -80,6 +82,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
             let question = format!("Select {noun} {name}? Agents and commands then use it too.");
             Action::call('a', "select", Invocation::new(&format!("{noun} select")).with(&name).asking(question))
         });
+        let runs = can_run.then(|| Action::open('r', "run", Place::Verbs(noun.to_owned(), name.clone())));
         Row {
             id: name.clone(),
             cells: cells
@@ -88,7 +91,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
                 .map(|(at, cell)| Span::new(if at == named { Tone::Name } else { Tone::Plain }, cell))
                 .collect(),
             look: can_show.then(|| Place::Shown(noun.to_owned(), name)),
-            actions: selects.into_iter().chain(ends).collect(),
+            actions: selects.into_iter().chain(runs).chain(ends).collect(),
             is_heading: false,
         }
     };
@@ -99,6 +102,42 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let maker = MAKERS.into_iter().find(|verb| has(verb));
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))
+}
+
+/// Lists the commands that take the name of an item. Each opens a form with the name.
+pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
+    let row = |entry: &'static Entry| {
+        let words = entry.cli.join(" ");
+        let (effect, tone) = consent::effect(entry.effect.does());
+        Row {
+            id: words.clone(),
+            cells: vec![Span::new(Tone::Name, &words), Span::new(tone, effect), Span::plain(entry.about)],
+            look: Some(Place::Filled(words, name.to_owned())),
+            ..Row::default()
+        }
+    };
+    let rows = taking(context, noun).map(row).collect();
+    let list = List { columns: &["COMMAND", "", "WHAT IT DOES"], rows, empty: "", is_narrow: false };
+    Ok(Screen::list(format!("All > {noun} {name} > run"), list))
+}
+
+/// Returns the commands `NOUN VERB` whose first argument is the same as that of `NOUN show`, or of the command that deletes.
+fn taking<'c>(context: &'c Context, noun: &str) -> impl Iterator<Item = &'static Entry> + use<'c> {
+    let of = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).and_then(first_argument);
+    let taken = ["show"].into_iter().chain(ENDERS).find_map(of);
+    let noun: Vec<String> = noun.split(' ').map(str::to_owned).collect();
+    let shown = ["show", "select"];
+    context.domains.operations().filter(move |entry| {
+        let Some((verb, words)) = entry.cli.split_last() else { return false };
+        let is_other = !shown.contains(verb) && !MAKERS.contains(verb) && !ENDERS.contains(verb);
+        is_other && entry.faces.shell() && *words == noun[..] && taken.is_some() && first_argument(entry) == taken
+    })
+}
+
+/// Returns the name of a command's first positional argument.
+fn first_argument(entry: &'static Entry) -> Option<String> {
+    let command = entry.augment(clap::Command::new("mcpkg"));
+    command.get_positionals().next().map(|argument| argument.get_id().to_string())
 }
 
 /// Returns whether a command lists its rows in pages.

@@ -48,7 +48,9 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
         Place::Shown(noun, name) => lists::shown(context, noun, name),
         Place::Event(seq) => feed::event(context, *seq),
         Place::Ask(about) => ask::screen(context, about.as_ref()),
-        Place::Form(words) => form(context, words),
+        Place::Form(words) => form(Form::of(context, words)?),
+        Place::Filled(words, name) => form(Form::of(context, words)?.filled(name)),
+        Place::Verbs(noun, name) => lists::verbs(context, noun, name),
         Place::Undo(undo) => feed::undo(context, undo),
         Place::Palette => palette::screen(context, part),
         Place::Help => Ok(keys::screen(&[])),
@@ -56,7 +58,7 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
     }
 }
 
-fn form(context: &Context, words: &str) -> Result<Screen> {
-    let form = Form::of(context, words)?;
-    Ok(Screen { title: format!("mcpkg {words}"), body: Body::Form(form), actions: Vec::new(), views: &[] })
+fn form(form: Form) -> Result<Screen> {
+    let title = format!("mcpkg {}", form.words);
+    Ok(Screen { title, body: Body::Form(form), actions: Vec::new(), views: &[] })
 }

@@ -1,6 +1,7 @@
 //! The palette: one list of the top-level screens, the prompts, resources and workflows, and all shell operations,
 //! filtered while the user types.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -96,7 +97,7 @@ fn item_row(noun: &str, name: &str, about: &str) -> Row {
     }
 }
 
-/// Returns the rows that match the typed text, best matches first, at most `SHOWN`.
+/// Returns the rows that match the typed text, at most `SHOWN`: first those whose name matches, best matches first.
 pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
     if typed.trim().is_empty() {
         return rows.iter().take(SHOWN).collect();
@@ -104,7 +105,7 @@ pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, usize)> = Vec::new();
+    let mut scored: Vec<(bool, u32, usize)> = Vec::new();
     let mut line = String::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.is_more()) {
         line.clear();
@@ -113,10 +114,28 @@ pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
             line.push(' ');
         }
         if let Some(score) = pattern.score(Utf32Str::new(&line, &mut buffer), &mut matcher) {
-            scored.push((score, at));
+            let name = row.cells.first().map(Span::text).unwrap_or_default();
+            let is_named = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher).is_some();
+            scored.push((is_named, score, at));
         }
     }
-    scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+    scored.sort_by_key(|(is_named, score, at)| (Reverse(*is_named), Reverse(*score), *at));
     scored.truncate(SHOWN);
-    scored.into_iter().map(|(_, at)| &rows[at]).collect()
+    scored.into_iter().map(|(_, _, at)| &rows[at]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_matches_comes_before_any_description() {
+        let row = |name: &str, about: &str| Row {
+            cells: vec![Span::plain(name), Span::plain("operation"), Span::plain(about)],
+            ..Row::default()
+        };
+        let rows = [row("deploy", "Write prompts, skills; prompt create"), row("prompt create", "Create a new prompt")];
+        let names: Vec<&str> = matching(&rows, "prompt cr").into_iter().map(|row| row.cells[0].text()).collect();
+        assert_eq!(names, ["prompt create", "deploy"]);
+    }
 }

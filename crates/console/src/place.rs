@@ -64,6 +64,10 @@ pub enum Place {
     Ask(Option<Text>),
     /// A form for the command with these words.
     Form(String),
+    /// A form for the command with these words, whose first argument is this name.
+    Filled(String, String),
+    /// The commands that take the name of an item: the noun of the commands, and the name.
+    Verbs(String, String),
     /// The preview of an undo.
     Undo(Undo),
     /// The searchable list of the top-level screens, items and operations.
@@ -160,6 +164,6 @@ impl Place {
     /// the user typed. The palette, the help and printed output stay as well.
     pub fn is_live(&self) -> bool {
         let is_fixed = matches!(self, Place::Palette | Place::Help | Place::Printed);
-        !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Ask(_))
+        !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Filled(..) | Place::Ask(_))
     }
 }

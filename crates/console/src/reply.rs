@@ -77,3 +77,16 @@ fn push(body: &Body, lines: &mut Vec<Line>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_that_differ_in_names_are_one_line_with_their_number() {
+        let of = |name: &str| format!("skill '{name}' has no description");
+        let reply = Reply::new(Body::Several(Vec::new()), serde_json::json!({})).warn(["a", "b", "c", "d"].map(of));
+        let text: Vec<String> = lines(&reply).iter().map(Line::text).collect();
+        assert_eq!(text, ["warning: 4 skills: skill 'a' has no description; the same for 'b', 'c' and 1 more"]);
+    }
+}

@@ -5,6 +5,7 @@ use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
 use crate::data::{rows, text};
+use crate::place::Place;
 use crate::reply;
 use crate::screen::{Line, Screen, Tone};
 
@@ -26,7 +27,10 @@ pub fn actions(id: &str, state: &str) -> Vec<Action> {
     match state {
         "running" | "waiting" | "pending" => vec![Action::call('z', "pause", run("workflow pause")), cancel],
         "paused" | "interrupted" => vec![Action::call('z', "resume", run("workflow resume")), cancel],
-        "failed" => vec![Action::call('z', "retry", run("workflow resume").flag("--retry"))],
+        "failed" => vec![
+            Action::call('z', "retry", run("workflow resume").flag("--retry")),
+            Action::open('r', "retry from a step", Place::Filled("workflow resume".to_owned(), id.to_owned())),
+        ],
         "uncertain" => vec![cancel],
         _ => Vec::new(),
     }

@@ -36,6 +36,7 @@ pub const SCREENS: &[Keys] = &[
             ('z', "pause"),
             ('z', "resume"),
             ('z', "retry"),
+            ('r', "retry from a step"),
             ('x', "cancel"),
         ],
     ),
@@ -123,6 +124,7 @@ pub const SCREENS: &[Keys] = &[
             ('z', "pause"),
             ('z', "resume"),
             ('z', "retry"),
+            ('r', "retry from a step"),
             ('x', "cancel"),
             ('+', "new"),
             ('@', "ask your agent"),
@@ -151,6 +153,7 @@ pub const SCREENS: &[Keys] = &[
             ('z', "retry"),
             ('x', "cancel"),
             ('r', "retry"),
+            ('r', "retry from a step"),
             ('s', "skip"),
             ('a', "done"),
         ],
@@ -161,6 +164,7 @@ pub const SCREENS: &[Keys] = &[
         "the rows of one list, such as `tool list`",
         &[
             ('a', "select"),
+            ('r', "run"),
             ('+', "create"),
             ('+', "add"),
             ('+', "import"),
@@ -173,6 +177,7 @@ pub const SCREENS: &[Keys] = &[
             ('\n', "more"),
         ],
     ),
+    screen("Commands", "the commands that take the marked name; enter opens a form", &[]),
     screen("Shown", "one row of a list, as its `show` command prints it", &[]),
     screen("Palette", "every screen, item and operation", &[('\n', "more")]),
 ];
@@ -208,8 +213,11 @@ impl Place {
             Place::All => "All",
             Place::List(_) => "List",
             Place::Shown(..) => "Shown",
+            Place::Verbs(..) => "Commands",
             Place::Palette => "Palette",
-            Place::Editor(_) | Place::Form(_) | Place::Ask(_) | Place::Help | Place::Printed => return None,
+            Place::Editor(_) | Place::Form(_) | Place::Filled(..) | Place::Ask(_) | Place::Help | Place::Printed => {
+                return None;
+            }
         })
     }
 }

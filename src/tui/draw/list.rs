@@ -21,7 +21,7 @@ const NARROW: u16 = 60;
 const LEAST: usize = 10;
 
 /// A list has many columns if it has at least this number.
-const MANY: usize = 4;
+const MANY: usize = 3;
 
 /// Draws a level's list. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_ascii: bool) -> usize {
@@ -110,7 +110,10 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
             texts.collect::<Vec<_>>().join("  ")
         };
         let (source, rest) = row.cells.split_at(row.cells.len().min(2));
-        let (about, end) = rest.split_at(rest.len().saturating_sub(1));
+        let (about, end) = match rest {
+            [_] => (rest, &rest[1..]),
+            _ => rest.split_at(rest.len().saturating_sub(1)),
+        };
         // A row without a kind and a source begins with what it is about.
         let (source, about) = if joined(source).is_empty() { (about, source) } else { (source, about) };
         let head = joined(&[source, end].concat());

@@ -320,7 +320,8 @@ fn help(
 
 /// Draws a list with its preview beside or below it. On a small terminal, draws only the focused pane.
 fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
-    let has_preview = level.look().is_some() || found.rows.iter().any(|row| row.look.is_some());
+    let is_palette = level.place == mcpkg_console::Place::Palette;
+    let has_preview = !is_palette && (level.look().is_some() || found.rows.iter().any(|row| row.look.is_some()));
     if !has_preview || is_small {
         return match level.in_preview {
             true => preview(frame, level, area, is_ascii),

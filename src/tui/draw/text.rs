@@ -96,8 +96,8 @@ fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool
 pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool, area: Rect, is_ascii: bool) -> usize {
     let width = usize::from(area.width);
     let name = form.fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(24);
-    let mut lines = vec![Line::raw(format!(" {}", form.about)), Line::default()];
-    let room = usize::from(area.height).saturating_sub(4).max(1);
+    let mut lines = vec![Line::raw(cut(&format!(" {}", form.about), width, is_ascii)), Line::default()];
+    let room = usize::from(area.height).saturating_sub(5).max(1);
     let first = selected.saturating_sub(room.saturating_sub(1));
     for (at, field) in form.fields.iter().enumerate().skip(first).take(room) {
         let is_marked = at == selected;
@@ -118,10 +118,7 @@ pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool
     if let Some(field) = form.fields.get(selected) {
         lines.push(Line::default());
         let values = if field.values.is_empty() { String::new() } else { format!(" ({})", field.values.join(", ")) };
-        lines.push(Line::from(Drawn::styled(
-            cut(&format!(" {}{values}", field.about), width, is_ascii),
-            style(Tone::Dim),
-        )));
+        lines.extend(wrapped(&Told::of(Tone::Dim, &format!("{}{values}", field.about)), area.width, is_ascii));
     }
     frame.render_widget(Paragraph::new(lines), area);
     usize::from(area.height)

@@ -172,3 +172,31 @@ fn a_long_note_shows_its_end_and_the_keys() {
     let text = frame(&mut app, 80, 24);
     assert!(text.contains("xthe end_   enter keep  esc stop"), "{text}");
 }
+
+#[test]
+fn a_new_request_is_announced_where_the_inbox_is_not_on_the_screen() {
+    let mut app = app();
+    let row = |id: &str| Row {
+        id: format!("ask {id}"),
+        cells: ["ASK", "mcp:codex", "Run shop:apps:list"].map(mcpkg_console::screen::Span::plain).into(),
+        ..Row::default()
+    };
+    let inbox = |app: &mut App, ids: &[&str]| {
+        let list = List { rows: ids.iter().map(|id| row(id)).collect(), ..List::default() };
+        let tasks = app.update(Message::Surveyed);
+        let ticket = tasks.into_iter().find_map(|task| match task {
+            Task::Load(ticket) if ticket.place == Place::Inbox => Some(ticket),
+            _ => None,
+        });
+        app.update(Message::Loaded(ticket.expect("a load"), Ok(Box::new(Screen::list("Inbox", list)))));
+    };
+    inbox(&mut app, &["1"]);
+    press(&mut app, KeyCode::Char('2'));
+    inbox(&mut app, &["1"]);
+    assert!(app.message.is_none());
+    inbox(&mut app, &["1", "2"]);
+    assert!(frame(&mut app, 80, 24).contains("mcp:codex asks: Run shop:apps:list   1 Inbox"));
+    press(&mut app, KeyCode::Char('1'));
+    inbox(&mut app, &["1", "2", "3"]);
+    assert!(app.message.is_none());
+}
