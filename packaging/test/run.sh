@@ -16,6 +16,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#kinds[@]} -gt 0 ] || kinds=(deb rpm npm wheel image)
 
+python3 -c 'import tomllib' 2>/dev/null || { echo 'skipped: packages: there is no Python 3.11' && exit 0; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 echo 'package|size|installed with|seconds|and first|on' >"$scratch/table"
