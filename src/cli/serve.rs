@@ -15,7 +15,7 @@ use crate::mcp;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, MAX_ANSWER, Names, Served, for_shell};
 use mcpkg_store::tools::toolsets;
-use mcpkg_store::{Store, projects};
+use mcpkg_store::{Store, access_rules, projects};
 
 /// The value of `--groups` that means all groups.
 const ALL_GROUPS: &str = "all";
@@ -30,12 +30,16 @@ const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs
     to the folder in which the server was started, the selected project. Over HTTP, /projects/NAME/mcp serves the \
     project NAME.\n\n\
     After you create an access key (mcpkg access create NAME), every HTTP request needs a key. If there are no keys, \
-    mcpkg serves only clients on this machine.";
+    mcpkg serves only clients on this machine. With --oauth-issuer, a request needs a key or a token of that issuer.";
 
 /// Options that only the long help shows.
-const RARE: [&str; 13] = [
+const RARE: [&str; 17] = [
     "stdio",
+    "allow-origin",
     "require-key",
+    "public-url",
+    "oauth-audience",
+    "oauth-scope",
     "rate-limit",
     "tool-rate",
     "timeout",
@@ -119,6 +123,39 @@ fn arguments() -> Command {
                 .long("require-key")
                 .action(ArgAction::SetTrue)
                 .help("Require an access key even if no key has ever been created"),
+        )
+        .arg(Arg::new("oauth-issuer").long("oauth-issuer").value_name("URL").help(
+            "Let people sign in with this OAuth or OpenID Connect server; `mcpkg access rule add` says what they may do",
+        ))
+        .arg(
+            Arg::new("public-url")
+                .long("public-url")
+                .value_name("URL")
+                .requires("oauth-issuer")
+                .help(
+                    "URL under which clients reach the server, without /mcp; they must use exactly this one [default: the \
+                    address that the server listens on]",
+                ),
+        )
+        .arg(
+            Arg::new("oauth-audience")
+                .long("oauth-audience")
+                .value_name("URI,...")
+                .value_delimiter(',')
+                .requires("oauth-issuer")
+                .help(
+                    "Audiences that a token may have [default: the URL of the endpoint that it is sent to, such as \
+                    https://mcp.example.com/mcp]",
+                ),
+        )
+        .arg(
+            Arg::new("oauth-scope")
+                .long("oauth-scope")
+                .value_name("NAME,...")
+                .value_delimiter(',')
+                .default_value("openid")
+                .requires("oauth-issuer")
+                .help("Scopes that clients ask the issuer for"),
         )
         .arg(
             Arg::new("rate-limit").long("rate-limit").value_name("N").value_parser(value_parser!(NonZeroU32)).help(
@@ -337,6 +374,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     warn_of_toolset(&store, config.toolset.as_deref(), output);
+    warn_of_rules(&store, network.as_ref(), output);
     let served = match network {
         None => mcp::serve_stdio(store, config),
         Some(network) => {
@@ -367,6 +405,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             (port.is_some(), "port"),
             (!hosts.is_empty(), "allow-host"),
             (!origins.is_empty(), "allow-origin"),
+            (matches.contains_id("oauth-issuer"), "oauth-issuer"),
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
@@ -383,10 +422,30 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         hosts,
         origins,
         key_required: matches.get_flag("require-key"),
+        sign_in: sign_in(matches)?,
         rate: matches.get_one("rate-limit").copied(),
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
         timeout: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
     }))
+}
+
+/// Returns the settings for signing in, if an issuer is named.
+fn sign_in(matches: &ArgMatches) -> Result<Option<mcp::SignIn>> {
+    let Some(issuer) = matches.get_one::<String>("oauth-issuer") else { return Ok(None) };
+    let list = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect();
+    let url = matches.get_one::<String>("public-url").cloned();
+    mcp::SignIn::new(issuer, list("oauth-audience"), list("oauth-scope"), url).map(Some)
+}
+
+/// Warns if nobody who signs in would have access.
+fn warn_of_rules(store: &Store, network: Option<&mcp::Network>, output: &Output) {
+    let is_asked = network.is_some_and(|network| network.sign_in.is_some());
+    if is_asked && store.read(access_rules::list).is_ok_and(|rules| rules.is_empty()) {
+        output.warning(
+            "there are no access rules yet, so nobody who signs in has access; add one (`mcpkg access rule add --claim \
+             NAME=VALUE`)",
+        );
+    }
 }
 
 /// Finishes or undoes what an earlier process left half done. Called before a command or a server starts.

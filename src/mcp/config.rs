@@ -19,7 +19,7 @@ pub struct Config {
     pub surface: Arc<Surface>,
     /// Whether the server lists every tool. If not, it lists only those that most sessions need.
     pub full_list: bool,
-    /// The rights of the request's access key, if it has one.
+    /// The rights of the request's access key or token, if it has one.
     pub grant: Option<Grant>,
     /// The way in which the clients are connected.
     pub connection: Connection,
@@ -82,9 +82,14 @@ impl Config {
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
     }
 
-    /// Returns the name of the request's access key.
+    /// Returns the name of the request's access key, or of who signed in.
     fn key(&self) -> Option<&str> {
-        self.grant.as_ref().map(|grant| grant.key.as_str())
+        self.grant.as_ref().map(|grant| grant.holder.name())
+    }
+
+    /// Returns what the client showed, for messages.
+    pub(in crate::mcp) fn shown(&self) -> &'static str {
+        self.grant.as_ref().map_or("access key", |grant| grant.holder.shown())
     }
 
     /// Returns the caller of a request from a client that calls itself `name`.

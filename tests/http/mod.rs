@@ -8,5 +8,6 @@ mod live;
 mod marketplace;
 mod reading;
 mod searches;
+mod sign_in;
 mod transports;
 mod work;

@@ -29,7 +29,7 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 23] = [
+const ELSEWHERE: [(&[&str], &str); 25] = [
     (&["finding", "ignore"], "no list shows it"),
     (&["finding", "unignore"], "the same"),
     (&["up"], "imports and deploys; the steps for these hear of it"),
@@ -37,6 +37,8 @@ const ELSEWHERE: [(&[&str], &str); 23] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
+    (&["access", "rule", "add"], "no list shows it"),
+    (&["access", "rule", "remove"], "ends the streams of those who signed in"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
     (&["approval", "revoke"], "needs an approval of a person's; no list shows it"),

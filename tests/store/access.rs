@@ -4,6 +4,7 @@ use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Code;
 use mcpkg_core::access::{Grant, Refused, required, verify};
 use mcpkg_core::op::Context;
+use mcpkg_core::op::Holder;
 use mcpkg_store::access;
 use mcpkg_store::page::Page;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
     assert_eq!(
         grant,
         Grant {
-            key: "ever".to_owned(),
+            holder: Holder::Key("ever".to_owned()),
             project: None,
             project_name: None,
             read_only: false,
@@ -61,7 +62,7 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
         }
     );
     context.clock.advance(DAY - 1);
-    assert_eq!(ask(&context, &day).map(|grant| grant.key), Ok("day".to_owned()));
+    assert_eq!(ask(&context, &day).map(|grant| grant.holder), Ok(Holder::Key("day".to_owned())));
     context.clock.advance(1);
     assert_eq!(ask(&context, &day), Err(Refused::Expired));
     run(&context, &["access", "revoke"], json!({ "name": "ever" })).expect("it is revoked");
@@ -154,5 +155,47 @@ fn the_secret_is_kept_nowhere() {
     for entry in std::fs::read_dir(scratch.path()).expect("the folder") {
         let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
         assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[test]
+fn a_rule_that_was_removed_or_narrowed_does_not_come_back_with_a_restore() {
+    let scratch = Scratch::with_project();
+    let rule = |verb: &str, claim: &str, more: &[&str]| {
+        scratch.ok(&[&["access", "rule", verb, "--claim", claim], more].concat());
+    };
+    for claim in ["groups=a", "groups=b", "groups=c"] {
+        rule("add", claim, &[]);
+    }
+    let twice = scratch.run(&["access", "rule", "add", "--claim", "groups=a", "--read-only"]);
+    assert!(twice.status == 1 && twice.stderr.contains("mcpkg access rule remove --claim 'groups=a'"), "{twice}");
+    scratch.ok(&["backup", "b.db"]);
+    rule("remove", "groups=a", &["--yes"]);
+    rule("remove", "groups=b", &["--yes"]);
+    rule("add", "groups=b", &["--read-only"]);
+    let rules = |scratch: &Scratch| {
+        let listed = scratch.json(&["access", "rule", "list"])["rules"].clone();
+        let rules = listed.as_array().expect("rules").iter();
+        rules.map(|rule| format!("{} {}", rule["claim"], rule["read_only"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    scratch.ok(&["restore", "b.db", "--yes"]);
+    assert_eq!(rules(&scratch), ["groups=b true", "groups=c false"]);
+    // A database that has not known the rules gets those of the backup.
+    let other = Scratch::with_project();
+    other.ok(&["restore", scratch.path().join("b.db").to_str().expect("UTF-8"), "--yes"]);
+    assert_eq!(rules(&other), ["groups=a false", "groups=b false", "groups=c false"]);
+}
+
+#[test]
+fn a_rule_for_a_project_that_was_deleted_can_be_removed() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["access", "rule", "add", "--claim", "groups=a", "--project", "q"]);
+    let missed = scratch.run(&["access", "rule", "remove", "--claim", "groups=a", "--yes"]);
+    assert!(missed.status == 1 && missed.stderr.contains("--project q"), "{missed}");
+    scratch.ok(&["project", "delete", "q", "--yes"]);
+    scratch.ok(&["access", "rule", "remove", "--claim", "groups=a", "--yes"]);
+    for claim in ["groups", "=a", "groups=", ""] {
+        assert_eq!(scratch.run(&["access", "rule", "add", "--claim", claim]).status, 2, "{claim}");
     }
 }

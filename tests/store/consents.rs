@@ -7,7 +7,7 @@ use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::consent::token::{self, Plan, Refused};
-use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Effect, Grant, Identity};
+use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Effect, Grant, Holder, Identity};
 use mcpkg_store::consents::{self, Request, State};
 use mcpkg_store::page::Page;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn agent(scratch: &Scratch) -> Context {
 /// The same moment, for an agent that shows an access key.
 fn keyed(context: &Context, name: &str, consent: bool) -> Context {
     let grant = Grant {
-        key: name.to_owned(),
+        holder: Holder::Key(name.to_owned()),
         project: None,
         project_name: None,
         read_only: false,

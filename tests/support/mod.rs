@@ -9,6 +9,7 @@ pub mod fuzz;
 pub mod gate;
 mod ground;
 pub mod http;
+pub mod issuer;
 mod machine;
 pub mod plugin;
 pub mod postgres;
@@ -18,6 +19,7 @@ mod scratch;
 pub mod secrets;
 mod seed;
 mod terminal;
+pub mod tokens;
 mod upstream;
 
 pub use agents::{AgentFixture, agents};

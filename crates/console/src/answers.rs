@@ -30,9 +30,11 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let mut list = vec![row("once", "exactly this request", approve.clone())];
     if let Some(catalog) = catalog(context, &data)? {
         let end = until(context.clock.now() + HOURS * 3_600_000, context.clock.now());
-        let asker = match text(&data, "asker").strip_prefix("key:") {
-            Some(key) => format!("agents with key {key}"),
-            None => "agents without a key".to_owned(),
+        let asker = match text(&data, "asker").split_once(':') {
+            Some(("key", key)) => format!("agents with key {key}"),
+            Some(("person", name)) => format!("agents of {name}"),
+            Some(("program", name)) => format!("the program {name}"),
+            _ => "agents without a key".to_owned(),
         };
         let call = approve.option("--reads", &catalog).option("--for", &format!("{HOURS}h"));
         list.push(row(&format!("reads of {catalog} until {end}"), &asker, call));

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::Db;
+use super::access_rules::{self, Kept};
 use super::blobs::damaged_value;
 use super::engine::{Row, Unique, params, sql};
 use super::items::json;
@@ -115,26 +116,31 @@ pub struct Standing {
     revoked: Vec<String>,
     /// Whether servers require a key.
     required: bool,
+    /// The access rules, including the removed ones.
+    rules: Vec<Kept>,
 }
 
 impl Standing {
     /// Returns the restrictions to assume if the database cannot be read: servers require a key.
     pub fn unknown() -> Self {
-        Self { revoked: Vec::new(), required: true }
+        Self { revoked: Vec::new(), required: true, rules: Vec::new() }
     }
 }
 
 /// Returns the restrictions that a restore must not loosen.
 pub fn standing(db: &Db<'_>) -> Result<Standing> {
     let sql = sql!("SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id");
-    Ok(Standing { revoked: db.all(sql, params![], |row| row.get(0))?, required: required(db)? })
+    let revoked = db.all(sql, params![], |row| row.get(0))?;
+    Ok(Standing { revoked, required: required(db)?, rules: access_rules::all(db)? })
 }
 
-/// Carries restrictions over from another database: revoked keys stay revoked, and servers still require a key.
+/// Carries restrictions over from another database: revoked keys stay revoked, its rules replace the same rules here,
+/// and servers still require a key.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;
     }
+    access_rules::keep(db, &standing.rules)?;
     if standing.required {
         let sql = sql!("INSERT INTO setting (key, value) VALUES ('keys_required', '1') ON CONFLICT (key) DO NOTHING");
         db.run(sql, params![])?;

@@ -8,6 +8,7 @@
 //! `Store`; the engines and the check; the modules of tables; `Db`; and connections, values and errors, which do not know `Db`.
 
 pub mod access;
+pub mod access_rules;
 pub mod agent_files;
 pub mod backup;
 pub mod blobs;

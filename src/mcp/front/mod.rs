@@ -48,7 +48,7 @@ pub(super) use envelope::{Envelope, Line, parse as parse_line, parse_item};
 pub(super) use hot::{Hot, may_be_hot};
 pub(super) use message::{check, check_batch, readable};
 pub(super) use meta::{MODERN, Meta, meta};
-pub(super) use read_cache::ReadCache;
+pub(super) use read_cache::{Presented, ReadCache};
 pub(super) use response::{push_error, push_result};
 pub(super) use response_cache::CacheKey;
 

@@ -1,4 +1,4 @@
-//! Caches answers to reads over HTTP, where many clients ask at once, and checks the access keys of HTTP requests.
+//! Caches answers to reads over HTTP, where many clients ask at once, and checks the access of HTTP requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,7 +18,8 @@ use crate::mcp::{Config, tools};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
-use mcpkg_core::access::{self, Grant, Refused};
+use mcpkg_core::access::token::Claims;
+use mcpkg_core::access::{self, Grant, Refused, Rules};
 use mcpkg_store::{Reader, Store, Version, projects};
 
 /// The maximum number of project names that are remembered to exist.
@@ -53,6 +54,17 @@ struct Known {
     projects: HashSet<String>,
     /// Grants by the SHA-256 of the presented key.
     grants: HashMap<[u8; 32], Grant>,
+    /// The access rules, once a token was shown.
+    rules: Option<Arc<Rules>>,
+}
+
+/// What a request shows to be admitted.
+#[derive(Clone, Copy)]
+pub(crate) enum Presented<'a> {
+    /// An access key, or nothing.
+    Key(Option<&'a str>),
+    /// A token that was checked, for this project.
+    Token { claims: &'a Claims, project: Option<&'a str> },
 }
 
 impl ReadCache {
@@ -147,7 +159,7 @@ impl ReadCache {
     /// [`ReadCache::admit`] confirms it.
     pub(crate) fn presume(
         &self,
-        presented: Option<&str>,
+        presented: Presented<'_>,
         always: bool,
         project: Option<&str>,
         clock: &Clock,
@@ -160,14 +172,17 @@ impl ReadCache {
         if !state.known.key_required && !always {
             return Some(None);
         }
-        state.known.grant(&sha256::of(presented?), clock.now()).cloned().map(Some)
+        match presented {
+            Presented::Key(key) => state.known.grant(&sha256::of(key?), clock.now()).cloned().map(Some),
+            Presented::Token { claims, project } => state.known.rules.as_ref()?.grant(claims, project).ok().map(Some),
+        }
     }
 
     /// Returns the grant of a request that arrived at `came`, or why the request is refused. If no key is required, the
     /// grant is `None`.
     pub(crate) fn admit(
         &self,
-        presented: Option<&str>,
+        presented: Presented<'_>,
         always: bool,
         clock: &Clock,
         came: Instant,
@@ -181,7 +196,15 @@ impl ReadCache {
         if !state.known.key_required && !always {
             return Ok(Ok(None));
         }
-        Ok(state.verify(presented.unwrap_or_default(), clock.now())?.map(Some))
+        match presented {
+            Presented::Key(key) => Ok(state.verify(key.unwrap_or_default(), clock.now())?.map(Some)),
+            Presented::Token { claims, project } => Ok(state.rules()?.grant(claims, project).map(Some)),
+        }
+    }
+
+    /// Returns the access rules as of the last look at the database.
+    pub(crate) fn rules(&self) -> Result<Arc<Rules>> {
+        self.state().rules()
     }
 
     /// Returns whether a request that was admitted with this grant, or without one, would still be admitted.
@@ -260,6 +283,16 @@ impl State {
         }
         self.known.read_at = Some(read_at);
         Ok(())
+    }
+
+    /// Returns the access rules. They are remembered until the next commit.
+    fn rules(&mut self) -> Result<Arc<Rules>> {
+        if let Some(rules) = &self.known.rules {
+            return Ok(Arc::clone(rules));
+        }
+        let rules = Arc::new(self.reader.read(Rules::load)?);
+        self.known.rules = Some(Arc::clone(&rules));
+        Ok(rules)
     }
 
     /// Returns what a key allows, or why it is refused. A remembered grant is valid until the next commit or its

@@ -1,4 +1,4 @@
-//! Decides what a request may access by its access key, and limits how many keys an address may guess.
+//! Decides what a request may access by its access key or token, and limits how many keys an address may guess.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,14 +6,17 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 
 use super::answer::Refusal;
+use super::headers::bearer;
+use super::sign_in::SignIn;
 use crate::mcp::Config;
-use crate::mcp::front::ReadCache;
-use mcpkg_base::clock::Clock;
+use crate::mcp::front::{Presented, ReadCache};
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_core::access::token::{self, Claims};
 use mcpkg_core::access::{Grant, Refused};
+use mcpkg_core::op::Holder;
 use mcpkg_store::Version;
 
 /// How many wrong keys an address may send within [`WINDOW`]. Further ones get 429 until the window is over.
@@ -28,13 +31,28 @@ pub(super) struct AccessControl {
     config: Arc<Config>,
     /// Whether a key is required even if none was ever created.
     key_required: bool,
+    sign_in: Option<SignIn>,
     clock: Clock,
     guesses: Mutex<HashMap<IpAddr, (Instant, u32)>>,
 }
 
 impl AccessControl {
-    pub(super) fn new(config: Arc<Config>, key_required: bool) -> Self {
-        Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
+    pub(super) fn new(config: Arc<Config>, key_required: bool, sign_in: Option<SignIn>) -> Self {
+        Self { config, key_required, sign_in, clock: Clock::system(), guesses: Mutex::default() }
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Checks the token of a request to the endpoint with this path. Returns `None` if the request shows an access key or nothing.
+    fn token(&self, headers: &HeaderMap, endpoint: &str) -> Result<Option<Arc<Claims>>, Refused> {
+        match (&self.sign_in, bearer(headers)) {
+            (Some(sign_in), Some(token)) if token::is_token(token) => {
+                sign_in.check(token, endpoint, self.clock.now()).map(Some).map_err(Refused::Token)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Returns what a request that arrived at `came` may access. Without `project`, the request is for the project that the
@@ -44,11 +62,24 @@ impl AccessControl {
         read_cache: &ReadCache,
         headers: &HeaderMap,
         from: IpAddr,
+        endpoint: &str,
         project: Option<&str>,
         came: Instant,
     ) -> Result<Arc<Config>, Refusal> {
-        let grant = match read_cache.admit(bearer(headers), self.key_required, &self.clock, came)? {
+        let claims = self.token(headers, endpoint).map_err(|why| self.refuse(from, why))?;
+        let project_asked = project.or(self.config.selection.named.as_deref());
+        let presented = match &claims {
+            Some(claims) => Presented::Token { claims, project: project_asked },
+            None => Presented::Key(bearer(headers)),
+        };
+        let grant = match read_cache.admit(presented, self.key_required, &self.clock, came)? {
             Ok(grant) => grant,
+            Err(why @ (Refused::NoRule | Refused::SeveralProjects)) => {
+                let rules = read_cache.rules()?;
+                let (has, helps) = (claims.as_ref().map_or("", |claims| claims.scopes()), rules.scopes(project_asked));
+                let scopes = self.sign_in.as_ref().map(|sign_in| sign_in.scopes_for(has, helps));
+                return Err(Refusal::needs_scopes(why.to_string(), &scopes.unwrap_or_default()));
+            }
             Err(why) => return Err(self.refuse(from, why)),
         };
         let config = self.reach(grant, project)?;
@@ -66,9 +97,15 @@ impl AccessControl {
         &self,
         read_cache: &ReadCache,
         headers: &HeaderMap,
+        endpoint: &str,
         project: Option<&str>,
     ) -> Option<Arc<Config>> {
-        let grant = read_cache.presume(bearer(headers), self.key_required, project, &self.clock)?;
+        let claims = self.token(headers, endpoint).ok()?;
+        let presented = match &claims {
+            Some(claims) => Presented::Token { claims, project: project.or(self.config.selection.named.as_deref()) },
+            None => Presented::Key(bearer(headers)),
+        };
+        let grant = read_cache.presume(presented, self.key_required, project, &self.clock)?;
         self.reach(grant, project).ok()
     }
 
@@ -84,8 +121,9 @@ impl AccessControl {
             if !reaches {
                 // The error is the same whether the project exists or not, so a key reveals nothing about other
                 // projects.
+                let shown = grant.as_ref().map_or("access key", |grant| grant.holder.shown());
                 return Err(Refusal::out_of_scope(format!(
-                    "This access key does not give access to project '{}'",
+                    "This {shown} does not give access to project '{}'",
                     name.escape_debug()
                 )));
             }
@@ -110,12 +148,16 @@ impl AccessControl {
             }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {
-                    return Err(Refusal::out_of_scope(
-                        "This server does not serve the project that the access key is for",
-                    ));
+                    return Err(Refusal::out_of_scope(format!(
+                        "This server does not serve the project that the {} is for",
+                        grant.holder.shown()
+                    )));
                 }
                 config.selection.named = Some(name);
-                config.selection.named_by = "the access key";
+                config.selection.named_by = match grant.holder {
+                    Holder::Key(_) => "the access key",
+                    Holder::SignedIn(_) => "the access rules",
+                };
             }
             config.grant = Some(grant);
         }
@@ -140,12 +182,23 @@ impl AccessControl {
     }
 
     /// Returns the refusal of a request: 401 with the reason, or 429 if its address sent too many wrong keys. A request
-    /// without a key, or with a key that was once valid, always gets 401.
+    /// without a key, with a key that was once valid, or with a token that is not a forgery, always gets 401.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {
+            Refused::Missing if self.sign_in.is_some() => {
+                Refusal::unauthorized("Sign in with the issuer of this server, or send an access key", false)
+            }
             Refused::Missing => Refusal::unauthorized(why.to_string(), false),
-            Refused::Expired | Refused::Revoked | Refused::ProjectGone => Refusal::unauthorized(why.to_string(), true),
-            Refused::Malformed | Refused::Unknown => match self.count_guess(subnet(from)) {
+            // It is not the client's fault, and another token would not help.
+            Refused::Token(token::Refused::NoKeys) => {
+                Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why.to_string(), 30)
+            }
+            Refused::Token(token) if !token.is_guess() => Refusal::unauthorized(why.to_string(), true),
+            Refused::Expired | Refused::Revoked | Refused::ProjectGone | Refused::NoTokens => {
+                Refusal::unauthorized(why.to_string(), true)
+            }
+            Refused::NoRule | Refused::SeveralProjects => Refusal::out_of_scope(why.to_string()),
+            Refused::Malformed | Refused::Unknown | Refused::Token(_) => match self.count_guess(subnet(from)) {
                 None => Refusal::unauthorized(why.to_string(), true),
                 Some(left) => {
                     let why = format!("{why}; too many wrong keys came from this address in the last minute");
@@ -179,10 +232,10 @@ impl AccessControl {
     }
 }
 
-/// A client whose requests are counted together: an access key by its name, or all addresses of one client.
+/// A client whose requests are counted together: an access key, who signed in, or all addresses of one client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Client {
-    Key(String),
+    Holder(String),
     Address(IpAddr),
 }
 
@@ -190,7 +243,7 @@ impl Client {
     /// Returns the client that a request counts for.
     pub(super) fn of(config: &Config, from: IpAddr) -> Self {
         match &config.grant {
-            Some(grant) => Self::Key(grant.key.clone()),
+            Some(grant) => Self::Holder(grant.holder.requester()),
             None => Self::Address(subnet(from)),
         }
     }
@@ -207,18 +260,9 @@ pub(super) fn subnet(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the access key in a request's headers.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    let value = value.to_str().ok()?;
-    let (scheme, key) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-}
-
-/// Returns the owner of a session: the key and the project that it began with.
+/// Returns the owner of a session: the key or person, and the project that it began with.
 pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
-    (config.grant.as_ref().map(|grant| grant.key.clone()), config.selection.named.clone())
+    (config.grant.as_ref().map(|grant| grant.holder.requester()), config.selection.named.clone())
 }
 
 #[cfg(test)]
@@ -227,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_address_that_guesses_is_told_to_wait() {
-        let access_control = AccessControl::new(Arc::default(), false);
+        let access_control = AccessControl::new(Arc::default(), false, None);
         let from = IpAddr::from([127, 0, 0, 1]);
         let refuse = |from, why| access_control.refuse(from, why).into_response();
         for _ in 0..MAX_GUESSES {
@@ -238,7 +282,10 @@ mod tests {
         assert!(response.headers().contains_key(http::header::RETRY_AFTER));
         assert_eq!(refuse(IpAddr::from([127, 0, 0, 2]), Refused::Unknown).status(), StatusCode::UNAUTHORIZED);
         // Clients at the same address that send no key, or a former one, still get the precise reason.
-        for why in [Refused::Missing, Refused::Expired, Refused::Revoked, Refused::ProjectGone] {
+        let former = [Refused::Missing, Refused::Expired, Refused::Revoked, Refused::ProjectGone, Refused::NoTokens];
+        let tokens =
+            [token::Refused::Expired, token::Refused::Issuer, token::Refused::Audience, token::Refused::UnknownKey];
+        for why in former.into_iter().chain(tokens.map(Refused::Token)) {
             assert_eq!(refuse(from, why).status(), StatusCode::UNAUTHORIZED, "{why:?}");
         }
         // Guesses from many other addresses do not make the server forget this one.

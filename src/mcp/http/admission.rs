@@ -24,6 +24,8 @@ pub(super) struct Admission {
 struct Unconfirmed {
     came: Instant,
     from: IpAddr,
+    /// The path of the endpoint, which a token has to be for.
+    endpoint: String,
     project: Option<String>,
 }
 
@@ -33,10 +35,11 @@ impl Admission {
         app: &App,
         headers: &HeaderMap,
         from: IpAddr,
+        endpoint: &str,
         project: Option<String>,
     ) -> Result<Self, Refusal> {
-        let asked = Unconfirmed { came: Instant::now(), from, project };
-        match app.access_control.presume(&app.read_cache, headers, asked.project.as_deref()) {
+        let asked = Unconfirmed { came: Instant::now(), from, endpoint: endpoint.to_owned(), project };
+        match app.access_control.presume(&app.read_cache, headers, &asked.endpoint, asked.project.as_deref()) {
             Some(config) => Ok(Self { config, asked: Some(asked) }),
             None => asked.admit(app, headers).map(Self::certain),
         }
@@ -73,6 +76,7 @@ impl Admission {
 
 impl Unconfirmed {
     fn admit(&self, app: &App, headers: &HeaderMap) -> Result<Arc<Config>, Refusal> {
-        app.access_control.admit(&app.read_cache, headers, self.from, self.project.as_deref(), self.came)
+        let (endpoint, project) = (&self.endpoint, self.project.as_deref());
+        app.access_control.admit(&app.read_cache, headers, self.from, endpoint, project, self.came)
     }
 }

@@ -56,8 +56,18 @@ impl Refusal {
 
     /// 403: the key is valid, but does not allow this.
     pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
-        let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"");
-        Self::new(StatusCode::FORBIDDEN, why).with(WWW_AUTHENTICATE, challenge)
+        Self::needs_scopes(why, "")
+    }
+
+    /// 403: the token is valid, but does not allow this. With these scopes it might; none are named if there are none.
+    pub(super) fn needs_scopes(why: impl Into<String>, scopes: &str) -> Self {
+        let scopes = if scopes.is_empty() { String::new() } else { format!(", scope=\"{scopes}\"") };
+        let challenge = format!("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"{scopes}");
+        let refusal = Self::new(StatusCode::FORBIDDEN, why);
+        match HeaderValue::from_str(&challenge) {
+            Ok(challenge) => refusal.with(WWW_AUTHENTICATE, challenge),
+            Err(_) => refusal,
+        }
     }
 
     /// 429 or 503, with the time to wait before the next attempt.
@@ -141,6 +151,12 @@ impl From<Error> for Refusal {
 
 pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     response(status, JSON, body.into())
+}
+
+/// Returns a 404 for an address where clients look for an authorization server, in the form of OAuth's errors.
+pub(super) fn no_oauth(why: &str) -> Response<Body> {
+    let error = serde_json::json!({ "error": "invalid_request", "error_description": why });
+    json(StatusCode::NOT_FOUND, error.to_string().into_bytes())
 }
 
 pub(super) fn is_json(response: &Response<Body>) -> bool {

@@ -19,6 +19,7 @@ use super::permits::Permits;
 use super::rate::Rate;
 use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
+use super::sign_in::SignIn;
 use super::sse_clients::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::mcp::Config;
@@ -61,7 +62,7 @@ impl App {
         let config = Arc::clone(&server.config);
         // On a network address, a key is required even if the database has none: somebody may restore a backup without
         // keys.
-        let key_required = network.key_required || !network.host.is_loopback();
+        let key_required = network.key_required || network.sign_in.is_some() || !network.host.is_loopback();
         let manager = Arc::new(Manager::new());
         let ended = CancellationToken::new();
         let mut settings = StreamableHttpServerConfig::default()
@@ -77,7 +78,9 @@ impl App {
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
         let read_cache = Arc::new(ReadCache::new(&server.store, &config)?);
-        let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required));
+        let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required, network.sign_in.clone()));
+        let mut hosts = network.hosts.clone();
+        hosts.extend(network.sign_in.as_ref().and_then(SignIn::host));
         let revocation = StreamRevocation::new(Box::new({
             let (read_cache, access_control) = (Arc::clone(&read_cache), Arc::clone(&access_control));
             move |grant, seen| access_control.holds(&read_cache, grant, seen)
@@ -85,7 +88,7 @@ impl App {
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         Ok(Arc::new(Self {
             read_cache,
-            origins: Origins::new(network.tls.is_some(), network.host, &network.hosts, network.origins.clone()),
+            origins: Origins::new(network.tls.is_some(), network.host, &hosts, network.origins.clone()),
             access_control,
             server,
             config,
@@ -128,7 +131,12 @@ impl App {
             Err(_) => Err(Error::new(Code::Timeout, "The database does not respond")),
         };
         match read {
-            Ok(()) => answer::text(StatusCode::OK, "ready\n"),
+            Ok(()) => {
+                // Other clients are served even if nobody can sign in.
+                let sign_in =
+                    self.network.sign_in.as_ref().and_then(|sign_in| sign_in.problem(self.access_control.now()));
+                answer::text(StatusCode::OK, format!("ready\n{}", sign_in.unwrap_or_default()))
+            }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database");
                 answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")

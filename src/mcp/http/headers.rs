@@ -1,6 +1,6 @@
 //! Checks and reads the headers of requests.
 
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
@@ -56,6 +56,12 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
+}
+
+/// Returns the access key or token in a request's headers.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = only(headers, &AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
 /// Replaces an `Accept` header with wildcards by one that names JSON and event streams, because later checks look for

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::origin::Origin;
+use super::sign_in::SignIn;
 use mcpkg_core::op::Served;
 
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Network {
     pub origins: Vec<Origin>,
     /// Whether an access key is required even if none was ever created.
     pub key_required: bool,
+    /// The issuer whose tokens are accepted in addition to access keys.
+    pub sign_in: Option<SignIn>,
     /// How many requests per second one client may send, counted by key or by address. `None` means no limit.
     pub rate: Option<NonZeroU32>,
     /// The files of the certificate chain and of its private key. `None` means no TLS.

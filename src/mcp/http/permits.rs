@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn each_client_has_places_of_its_own_and_none_is_remembered_that_has_none_taken() {
         let places = Places::new(1);
-        let client = |name: &str| places.of(Client::Key(name.to_owned()));
+        let client = |name: &str| places.of(Client::Holder(name.to_owned()));
         let first = client("one").try_acquire_owned().expect("a place");
         assert!(client("one").try_acquire_owned().is_err());
         let other = client("other").try_acquire_owned().expect("a place");

@@ -1,7 +1,8 @@
-//! Ends open streams when their access key is revoked or expires.
+//! Ends open streams when their access key or token is no longer valid.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use mcpkg_core::access::Grant;
@@ -75,6 +76,12 @@ impl OpenStream {
         self.revocation.holds(&self.key)
     }
 
+    /// Returns the last bytes of a stream whose key became invalid: a comment, which clients ignore.
+    pub(super) fn last_words(&self) -> Bytes {
+        let shown = self.key.grant.as_ref().map_or("access key", |grant| grant.holder.shown());
+        format!(": the {shown} is no longer valid\n\n").into()
+    }
+
     /// Returns the token that is cancelled when the key becomes invalid.
     pub(super) fn revoked(&self) -> CancellationToken {
         self.key.revoked.clone()
@@ -96,10 +103,11 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+    use mcpkg_core::op::Holder;
 
     fn grant(key: &str) -> Grant {
         Grant {
-            key: key.to_owned(),
+            holder: Holder::Key(key.to_owned()),
             project: None,
             project_name: None,
             read_only: false,
@@ -116,7 +124,7 @@ mod tests {
         let good = Arc::new(AtomicBool::new(true));
         let asked = Arc::clone(&good);
         let revocation = StreamRevocation::new(Box::new(move |grant, _| {
-            asked.load(Ordering::Relaxed) || grant.is_none_or(|grant| grant.key != "a")
+            asked.load(Ordering::Relaxed) || grant.is_none_or(|grant| grant.holder.name() != "a")
         }));
         let open = |key: &str| revocation.open(Some(&grant(key)));
         let (one, other, again, without) = (open("a"), open("b"), open("a"), revocation.open(None));

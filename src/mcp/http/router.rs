@@ -19,6 +19,8 @@ const NO_OAUTH: &str = "This server does not support OAuth. Send an access key i
                         create one with `mcpkg access create NAME`, and let an agent send it with `mcpkg client add NAME \
                         --http URL --key-env MCPKG_KEY`";
 
+const METRICS: &str = "/metrics";
+
 /// The endpoint of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint {
@@ -27,12 +29,22 @@ enum Endpoint {
     Messages,
 }
 
+impl Endpoint {
+    /// Returns the path of the endpoint. The messages of the older transport belong to its stream.
+    fn address(self, project: Option<&str>) -> String {
+        let path = if self == Endpoint::Mcp { "/mcp" } else { "/sse" };
+        project.map_or_else(|| path.to_owned(), |project| format!("/projects/{project}{path}"))
+    }
+}
+
 /// Answers a request, and counts it.
 pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
     let served = served::find(app, request.uri().path());
     let place = served.map_or_else(|| metrics::place(request.uri().path()), |served| served.flag);
+    let protected =
+        app.network.sign_in.as_ref().and_then(|sign_in| Some((sign_in, protected(app, request.uri().path())?)));
     let compresses = compression::wanted(request.headers(), peer.from);
     let page = app.origins.allowed(request.headers());
     let mut response = match route(app, peer, request).await {
@@ -43,6 +55,11 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
             None => refusal.into_response(),
         },
     };
+    if let Some((sign_in, path)) = protected
+        && matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    {
+        sign_in.challenge(&path, &mut response);
+    }
     if let Some(page) = page {
         origin::allow(&mut response, page);
     }
@@ -56,23 +73,49 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     if is_health(request.uri().path(), app.config.identity) {
         return Ok(answer::text(StatusCode::OK, "ok\n"));
     }
+    let sign_in = app.network.sign_in.as_ref();
+    if let Some(sign_in) = sign_in
+        && let Some(path) = sign_in.endpoint(request.uri().path())
+    {
+        let path = match path {
+            // Clients that find nothing at an endpoint's own address look here.
+            "" | "/" => Some(if app.network.http { "/mcp" } else { "/sse" }.to_owned()),
+            path => protected(app, path),
+        };
+        return Ok(match path {
+            Some(path) => sign_in.metadata(&path, request.method()),
+            None => answer::no_oauth("There is no endpoint at this path"),
+        });
+    }
     app.origins.check(request.uri(), request.headers(), peer.local)?;
     if origin::is_preflight(&request) {
         return Ok(origin::preflight());
+    }
+    if let Some(sign_in) = sign_in {
+        sign_in.prepare(request.headers(), app.access_control.now(), &app.closing).await;
     }
     if request.uri().path() == "/readyz" {
         app.rate.check(&app.config, peer.from)?;
         return Ok(app.ready().await);
     }
-    if request.uri().path() == "/metrics" {
-        let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
+    if request.uri().path() == METRICS {
+        let admission = Admission::begin(app, request.headers(), peer.from, METRICS, None)?;
+        let config = admission.config(app, request.headers())?;
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
-            return Err(Refusal::out_of_scope(
-                "The metrics cover all projects, but this access key is for one project \
-                only",
-            ));
+            return Err(Refusal::out_of_scope(format!(
+                "The metrics cover all projects, but this {} is for one project only",
+                config.shown()
+            )));
         }
         return Ok(answer::text(StatusCode::OK, app.metrics_text()));
+    }
+    if is_oauth(request.uri().path()) {
+        return Ok(match sign_in {
+            Some(sign_in) => {
+                answer::no_oauth(&format!("This server issues no tokens; its issuer is {}", sign_in.issuer()))
+            }
+            None => answer::no_oauth(NO_OAUTH),
+        });
     }
     if let Some(served) = served::find(app, request.uri().path()) {
         return served::answer(app, peer, served, request).await;
@@ -82,7 +125,8 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
     // This must run before the admission, which reads the data version that a cached answer must have.
     app.server.keep_up_aside().await;
-    let admission = match Admission::begin(app, request.headers(), peer.from, project.clone()) {
+    let address = endpoint.address(project.as_deref());
+    let admission = match Admission::begin(app, request.headers(), peer.from, &address, project.clone()) {
         Ok(admission) => admission,
         Err(why) if is_message && why.is_answer() => return streamable::failed(app, request, why),
         Err(why) => return Err(why),
@@ -102,6 +146,26 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     }
 }
 
+/// Whether clients look for an authorization server at a path, because they were asked for a key. Some show the answer to their
+/// user.
+fn is_oauth(path: &str) -> bool {
+    path.starts_with("/.well-known/oauth-")
+        || path.starts_with("/.well-known/openid-configuration")
+        || matches!(path, "/register" | "/authorize" | "/token")
+}
+
+/// Returns the path that identifies the endpoint at a path in tokens and their metadata; `None` if there is no endpoint.
+fn protected(app: &App, path: &str) -> Option<String> {
+    if path == METRICS {
+        return Some(METRICS.to_owned());
+    }
+    if let Some(served) = served::find(app, path) {
+        return Some(served.prefixes[0].to_owned());
+    }
+    let (project, endpoint) = endpoint(app, path).ok()?;
+    Some(endpoint.address(project.as_deref()))
+}
+
 /// Whether a path is a health check. A server that presents itself as enact (contract 002) also has enact's path for
 /// it.
 fn is_health(path: &str, identity: Identity) -> bool {
@@ -110,11 +174,7 @@ fn is_health(path: &str, identity: Identity) -> bool {
 
 /// Returns the project and the endpoint of a path.
 fn endpoint(app: &App, path: &str) -> Result<(Option<String>, Endpoint), Refusal> {
-    let unknown = || {
-        // Clients that were asked for a key request these paths; some show the answer to their user.
-        let oauth = path.starts_with("/.well-known/") || matches!(path, "/register" | "/authorize" | "/token");
-        Refusal::new(StatusCode::NOT_FOUND, if oauth { NO_OAUTH } else { "There is nothing at this address" })
-    };
+    let unknown = || Refusal::new(StatusCode::NOT_FOUND, "There is nothing at this address");
     let (project, path) = match path.strip_prefix("/projects/") {
         Some(rest) => {
             let (name, path) = rest.split_once('/').ok_or_else(unknown)?;

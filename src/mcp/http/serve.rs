@@ -21,7 +21,7 @@ use crate::mcp::transport::{GIVE_UP, GRACE, announce};
 use crate::mcp::{Config, Surface};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::access;
-use mcpkg_store::Store;
+use mcpkg_store::{Store, access_rules};
 
 /// The maximum number of open connections, if the process may open that many files.
 const MAX_CONNECTIONS: usize = 8192;
@@ -39,6 +39,9 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// How often to look for sessions that can rest.
 const REST: Duration = Duration::from_secs(1);
 
+/// How often to look whether the keys of the issuer have to be read.
+const SIGN_IN: Duration = Duration::from_secs(5);
+
 /// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);
 
@@ -54,7 +57,15 @@ pub fn serve_http(
     network: Network,
     listening: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
-    if !network.host.is_loopback() && !store.read(access::required)? {
+    if let Some(sign_in) = &network.sign_in
+        && !network.host.is_loopback()
+        && !sign_in.has_url()
+    {
+        let why = "--oauth-issuer needs --public-url if other machines can reach the server";
+        return Err(Error::new(Code::InvalidArgument, why)
+            .hint("give the URL under which clients reach the server, without /mcp, such as https://mcp.example.com"));
+    }
+    if !network.host.is_loopback() && network.sign_in.is_none() && !store.read(access::required)? {
         let why =
             format!("There is no access key yet, so anybody who can reach {} could use this server", network.host);
         return Err(Error::new(Code::KeyRequired, why)
@@ -74,6 +85,11 @@ pub fn serve_http(
     }
     let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
     let _serving = announce(&store)?;
+    if let Some(sign_in) = &network.sign_in
+        && store.read(access_rules::issuer)?.as_deref() != Some(sign_in.issuer())
+    {
+        store.write(|db| access_rules::set_issuer(db, sign_in.issuer()))?;
+    }
     let position = store.position()?;
     let room = Room::new(connections(raise_open_file_limit()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -110,7 +126,12 @@ async fn serve(
         )
     };
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
-    listening(listener.local_addr().map_err(unavailable)?)?;
+    let local = listener.local_addr().map_err(unavailable)?;
+    if let Some(sign_in) = &app.network.sign_in {
+        let scheme = if app.network.tls.is_some() { "https" } else { "http" };
+        sign_in.listens_at(format!("{scheme}://{local}"));
+    }
+    listening(local)?;
     let graceful = GracefulShutdown::new();
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
@@ -163,6 +184,16 @@ async fn serve(
 
 /// Repeatedly ends idle sessions, puts unused ones to rest, and ends the streams of keys that are no longer valid.
 async fn keep_up(app: Arc<App>) {
+    if let Some(sign_in) = app.network.sign_in.clone() {
+        let closing = app.closing.clone();
+        tokio::spawn(async move {
+            let mut due = tokio::time::interval(SIGN_IN);
+            while !closing.is_cancelled() {
+                due.tick().await;
+                sign_in.keep_up(&closing).await;
+            }
+        });
+    }
     let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
     let mut rest = tokio::time::interval(REST);
     loop {

@@ -82,7 +82,9 @@ pub(super) async fn answer(
     if served.basic {
         password_as_bearer(request.headers_mut());
     }
-    let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
+    let endpoint = served.prefixes[0];
+    let admission = Admission::begin(app, request.headers(), peer.from, endpoint, None)?;
+    let config = admission.config(app, request.headers())?;
     app.rate.check(&config, peer.from)?;
     let (parts, body) = request.into_parts();
     let uri = &parts.uri;

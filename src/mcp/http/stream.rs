@@ -23,7 +23,6 @@ pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// The last bytes of a stream that the server ends: a comment, which clients ignore.
 pub(super) const ENDING: &[u8] = b": the server is stopping\n\n";
-const REVOKED: &[u8] = b": the access key is no longer valid\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
 /// Signals that end a stream from outside.
@@ -81,7 +80,7 @@ impl<G: Unpin> HttpBody for Stream<G> {
         }
         if self.revoked.as_mut().poll(context).is_ready() {
             self.inner = None;
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));
+            return Poll::Ready(Some(Ok(Frame::data(self.key.last_words()))));
         }
         if self.taken_over.as_mut().poll(context).is_ready() {
             self.inner = None;
@@ -93,7 +92,7 @@ impl<G: Unpin> HttpBody for Stream<G> {
             // The key is checked here, so that nothing committed after its revocation is sent.
             Poll::Ready(Some(_)) if !self.key.holds() => {
                 self.inner = None;
-                return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(REVOKED)))));
+                return Poll::Ready(Some(Ok(Frame::data(self.key.last_words()))));
             }
             Poll::Ready(Some(frame)) => return Poll::Ready(Some(frame)),
             Poll::Ready(None) => {

@@ -65,14 +65,14 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use mcpkg_core::op::Grant;
+    use mcpkg_core::op::{Grant, Holder};
 
     #[test]
     fn a_bucket_is_of_one_asker_and_one_tool() {
         let entry = |tool: &str| crate::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
         let rates = Rates::new(Some(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN }));
         let key = |key: &str| Grant {
-            key: key.to_owned(),
+            holder: Holder::Key(key.to_owned()),
             project: None,
             project_name: None,
             read_only: false,

@@ -1,14 +1,21 @@
-//! Access keys: which clients may use a server over HTTP, for what, and for how long.
+//! Access keys and rules: which clients may use a server over HTTP, for what, and for how long.
 //!
-//! A server calls [`required`], then [`verify`] for each request, and [`holds`] for streams that stay open.
+//! A server calls [`required`], then [`verify`] for each request with a key, and [`holds`] for streams that stay open. For a request
+//! with a token, it asks a [`token::Issuer`] what the token says, and [`Rules`] what that allows.
 
+mod health;
 mod key;
 mod life;
 mod operations;
+mod refused;
+mod rules;
+pub mod token;
 mod verify;
 
 pub use crate::op::Grant;
-pub use verify::{Refused, holds, required, verify};
+pub use refused::Refused;
+pub use rules::Rules;
+pub use verify::{holds, required, verify};
 
 use crate::op::{Domain, Entry};
 
@@ -18,7 +25,11 @@ pub const GROUP: &str = "access";
 pub const DOMAIN: Domain = Domain {
     name: "access",
     operations: &[OPS],
-    commands: &[("access", "Create, list and revoke access keys for clients of an HTTP server")],
+    commands: &[
+        ("access", "Manage who may use an HTTP server: access keys, and rules for people who sign in"),
+        ("access rule", "Manage what people and programs may do who sign in with an OAuth server"),
+    ],
+    health: health::health,
     ..Domain::EMPTY
 };
 
@@ -27,4 +38,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<operations::List>(),
     Entry::of::<operations::Show>(),
     Entry::of::<operations::Revoke>(),
+    Entry::of::<operations::AddRule>(),
+    Entry::of::<operations::ListRules>(),
+    Entry::of::<operations::RemoveRule>(),
 ];

@@ -1,43 +1,15 @@
 //! Checks the access key of a request, and returns what it allows.
 
-use std::fmt;
-
 use subtle::ConstantTimeEq;
 
-use super::key;
-use crate::op::{Grant, Namespace};
+use super::refused::Refused;
+use super::rules::{Rules, namespaces};
+use super::{key, token};
+use crate::op::{Grant, Holder, Namespace};
 use mcpkg_base::clock::Millis;
-use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Result};
 use mcpkg_store::access::Key;
 use mcpkg_store::{Db, access, projects};
-
-/// The reason why a request is refused. The answer reveals nothing about a key to a caller without its secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// There is no key.
-    Missing,
-    /// The text does not have the form of a key.
-    Malformed,
-    /// No key has this id, or the secret does not match.
-    Unknown,
-    Expired,
-    Revoked,
-    /// The key is for one project, which was deleted.
-    ProjectGone,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refused::Missing => "An access key is required; create one with `mcpkg access create NAME`",
-            Refused::Malformed => "This is not an access key",
-            Refused::Unknown => "This server does not know the access key",
-            Refused::Expired => "The access key has expired",
-            Refused::Revoked => "The access key was revoked",
-            Refused::ProjectGone => "The project of the access key was deleted",
-        })
-    }
-}
 
 /// Returns what the key `presented` allows at the time `now`, or why it is refused. This is called for every request, so a
 /// revoked key stops working at once.
@@ -49,7 +21,8 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
         return Ok(Err(Refused::Missing));
     }
     let Some(parts) = key::parse(presented) else {
-        return Ok(Err(Refused::Malformed));
+        let why = if token::is_token(presented) { Refused::NoTokens } else { Refused::Malformed };
+        return Ok(Err(why));
     };
     let hash = key::hash(parts.secret);
     let found = access::find(db, parts.id)?;
@@ -71,9 +44,9 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
             None => return Ok(Err(Refused::ProjectGone)),
         },
     };
-    let publish = namespaces(&key)?;
+    let publish = of_key(&key)?;
     Ok(Ok(Grant {
-        key: key.name,
+        holder: Holder::Key(key.name),
         project: key.project,
         project_name,
         read_only: key.read_only,
@@ -86,9 +59,16 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
 }
 
 /// Whether a key still allows what `grant` says: the key is still valid, its rights are the same, and its project still
-/// has the same name. Servers check this for streams that stay open.
+/// has the same name. For a token, the rules have to give the same rights. Servers check this for streams that stay open.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
-    let key = match access::get(db, &grant.key) {
+    let name = match &grant.holder {
+        Holder::Key(name) => name,
+        Holder::SignedIn(holder) => {
+            let is_over = grant.expires_at.is_some_and(|expires_at| now >= expires_at);
+            return Ok(!is_over && Rules::load(db)?.hold(grant, holder));
+        }
+    };
+    let key = match access::get(db, name) {
         Ok(key) => key,
         Err(error) if error.code() == Code::NotFound => return Ok(false),
         Err(error) => return Err(error),
@@ -97,7 +77,7 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let same = key.project == grant.project
         && (key.read_only, key.consent, key.attest, key.execute)
             == (grant.read_only, grant.consent, grant.attest, grant.execute)
-        && namespaces(&key)? == grant.publish;
+        && of_key(&key)? == grant.publish;
     if !good || !same {
         return Ok(false);
     }
@@ -107,13 +87,8 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     }
 }
 
-/// Returns the namespaces that a key may publish in.
-fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
-    let odd = |error: Error| {
-        let why = format!("The database is damaged: access key '{}' has an invalid namespace", key.name);
-        Error::new(Code::Damaged, why).with_source(error)
-    };
-    key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()
+fn of_key(key: &Key) -> Result<Vec<Namespace>> {
+    namespaces(&key.publish, || format!("access key '{}'", key.name))
 }
 
 /// Whether an HTTP server requires a key. It does as soon as the first key is created, and forever after: even if all keys

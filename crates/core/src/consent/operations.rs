@@ -299,11 +299,13 @@ fn shown(request: &Request, now: Millis) -> Body {
     Body::lines(lines)
 }
 
-/// Describes who may use an approval: the holders of an access key, or everyone without one.
+/// Describes who may use an approval: the holders of an access key, someone who signed in, or everyone else.
 fn asker_named(asker: &str) -> String {
-    match asker.strip_prefix("key:") {
-        Some(key) => format!("every agent with the access key '{key}'"),
-        None => "every agent without an access key, such as those you start on this machine,".to_owned(),
+    match asker.split_once(':') {
+        Some(("key", key)) => format!("every agent with the access key '{key}'"),
+        Some(("person", name)) => format!("every agent of '{name}', who signed in,"),
+        Some(("program", name)) => format!("the program '{name}', which signed in,"),
+        _ => "every agent without an access key, such as those you start on this machine,".to_owned(),
     }
 }
 

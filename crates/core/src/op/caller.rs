@@ -19,8 +19,8 @@ pub enum Caller {
 /// A client of a server that speaks MCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The rights that the access key of the request grants; `None` without a key.
-    pub key: Option<Grant>,
+    /// What the access key or token of the request allows; `None` without one.
+    pub grant: Option<Grant>,
     pub connection: Connection,
     /// The program that the server presents itself as (`serve --as`).
     pub identity: Identity,
@@ -77,10 +77,56 @@ impl InstallScope {
     }
 }
 
-/// The rights that an access key grants.
+/// Who has a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Everyone with the access key of this name.
+    Key(String),
+    /// Someone who signed in with a token of the server's issuer.
+    SignedIn(SignedIn),
+}
+
+/// A person or program that signed in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignedIn {
+    /// `person:NAME` or `program:NAME`. No access key has such a name.
+    pub name: String,
+    /// The claims of the token whose rules gave access.
+    pub by: Vec<String>,
+    /// The project that was asked for, if one was.
+    pub asked: Option<String>,
+}
+
+impl Holder {
+    /// Returns the name of the key, or of who signed in.
+    pub fn name(&self) -> &str {
+        match self {
+            Holder::Key(name) => name,
+            Holder::SignedIn(holder) => &holder.name,
+        }
+    }
+
+    /// Returns the holder as the database stores it: `key:NAME`, `person:NAME` or `program:NAME`.
+    pub fn requester(&self) -> String {
+        match self {
+            Holder::Key(name) => format!("key:{name}"),
+            Holder::SignedIn(holder) => holder.name.clone(),
+        }
+    }
+
+    /// Returns what the holder showed, for messages.
+    pub const fn shown(&self) -> &'static str {
+        match self {
+            Holder::Key(_) => "access key",
+            Holder::SignedIn(_) => "token",
+        }
+    }
+}
+
+/// What an access key or a token allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    pub key: String,
+    pub holder: Holder,
     /// The only project that the holder can reach; `None` for all projects.
     pub project: Option<Uuid>,
     pub project_name: Option<String>,
@@ -94,7 +140,7 @@ pub struct Grant {
     pub attest: bool,
     /// Whether the holder may run commands, if a person consents.
     pub execute: bool,
-    /// When the key expires; `None` if never.
+    /// When the key or token expires; `None` if never.
     pub expires_at: Option<Millis>,
 }
 
@@ -113,17 +159,18 @@ pub struct Rights {
 impl Caller {
     /// Returns a client that calls itself `name`.
     ///
-    /// If the client has a key, the audit trail (`events`) names the key as well, because a client may claim any name.
-    pub fn client(name: Option<&str>, key: Option<Grant>, connection: Connection, identity: Identity) -> Self {
+    /// If the client has a key or a token, the audit trail (`events`) names its holder as well, because a client may claim any name.
+    pub fn client(name: Option<&str>, grant: Option<Grant>, connection: Connection, identity: Identity) -> Self {
         let name = name.unwrap_or("unknown");
-        let actor = match &key {
-            Some(grant) => format!("key:{}:{name}", grant.key),
+        let actor = match &grant {
+            Some(grant) => format!("{}:{name}", grant.holder.requester()),
             None => format!("mcp:{name}"),
         };
-        Caller::Client(Client { key, connection, identity, actor })
+        Caller::Client(Client { grant, connection, identity, actor })
     }
 
-    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `mcp:CLIENT` or `key:KEY:CLIENT`.
+    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `mcp:CLIENT`,
+    /// `key:KEY:CLIENT`, `person:NAME:CLIENT` or `program:NAME:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",
@@ -141,8 +188,8 @@ impl Caller {
         match self {
             // At a shell, consent is asked for at the terminal, if there is one.
             Caller::Shell | Caller::Console => Rights { write: true, deploy: true, consent: false, execute: true },
-            Caller::Client(Client { key: Some(grant), connection, .. }) => grant.rights(*connection),
-            Caller::Client(Client { key: None, connection, .. }) => {
+            Caller::Client(Client { grant: Some(grant), connection, .. }) => grant.rights(*connection),
+            Caller::Client(Client { grant: None, connection, .. }) => {
                 Rights { write: true, deploy: true, consent: *connection == Connection::Stdio, execute: true }
             }
         }
@@ -179,23 +226,20 @@ impl Caller {
 
     fn grant(&self) -> Option<&Grant> {
         match self {
-            Caller::Client(client) => client.key.as_ref(),
+            Caller::Client(client) => client.grant.as_ref(),
             Caller::Shell | Caller::Console => None,
         }
     }
 
-    /// Returns the name of the caller's access key.
+    /// Returns the name of the caller's access key, or of the person or program that signed in.
     pub fn key(&self) -> Option<&str> {
-        match self {
-            Caller::Client(Client { key: Some(grant), .. }) => Some(&grant.key),
-            _ => None,
-        }
+        self.grant().map(|grant| grant.holder.name())
     }
 
     /// Returns the name of the only project that the caller reaches, if it is limited to one.
     pub fn project(&self) -> Option<&str> {
         match self {
-            Caller::Client(Client { key: Some(grant), .. }) => grant.project_name.as_deref(),
+            Caller::Client(Client { grant: Some(grant), .. }) => grant.project_name.as_deref(),
             _ => None,
         }
     }
@@ -207,18 +251,18 @@ impl Caller {
         }
     }
 
-    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key or, without one,
-    /// this user. So a token issued in the shell is also valid over stdio.
+    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, who signed in or,
+    /// without either, this user. So a token issued in the shell is also valid over stdio.
     pub fn asker(&self) -> String {
         match self {
-            Caller::Client(Client { key: Some(grant), .. }) => format!("key:{}", grant.key),
+            Caller::Client(Client { grant: Some(grant), .. }) => grant.holder.requester(),
             _ => "user".to_owned(),
         }
     }
 }
 
 impl Grant {
-    /// Returns what the holder of the key may do over this connection.
+    /// Returns what the holder may do over this connection.
     pub fn rights(&self, connection: Connection) -> Rights {
         Rights {
             write: !self.read_only,
@@ -258,9 +302,9 @@ mod tests {
 
     fn grant(read_only: bool, consent: bool, project: Option<Uuid>) -> Grant {
         let project_name = project.map(|_| "p".to_owned());
-        let (key, publish) = ("ci".to_owned(), Vec::new());
+        let (holder, publish) = (Holder::Key("ci".to_owned()), Vec::new());
         Grant {
-            key,
+            holder,
             project,
             project_name,
             read_only,

@@ -32,37 +32,40 @@ pub fn check(context: &Context, route: &Route) -> Result<(), Failure> {
 }
 
 fn publishes(context: &Context, name: &Name) -> Result<(), Failure> {
-    let key = key(context)?;
+    let who = who(context)?;
     if context.caller.publishes(name.as_str()) {
         return Ok(());
     }
     let namespaces = context.caller.publishing();
     if namespaces.is_empty() {
-        let why = format!(
-            "The access key '{key}' cannot publish; `mcpkg access create NAME --publish NAMESPACE` creates one that can"
-        );
+        let why = format!("{who} cannot publish; `mcpkg access create NAME --publish NAMESPACE` creates one that can");
         return Err(Failure::forbidden(why));
     }
-    let why = format!("The access key '{key}' cannot publish '{name}'");
+    let why = format!("{who} cannot publish '{name}'");
     let details = serde_json::json!({ "tool": name, "namespaces": namespaces });
     Err(Failure::new(StatusCode::FORBIDDEN, "NAMESPACE_MISMATCH", why).with_details(details))
 }
 
 fn attests(context: &Context) -> Result<(), Failure> {
-    let key = key(context)?;
+    let who = who(context)?;
     match context.caller.attests() {
         true => Ok(()),
         false => {
-            let why = format!(
-                "The access key '{key}' cannot post attestations; `mcpkg access create NAME --attest` creates one that can"
-            );
+            let why =
+                format!("{who} cannot post attestations; `mcpkg access create NAME --attest` creates one that can");
             Err(Failure::forbidden(why))
         }
     }
 }
 
-fn key(context: &Context) -> Result<&str, Failure> {
-    context.caller.key().ok_or_else(|| {
+/// Returns who writes, as the beginning of a sentence.
+fn who(context: &Context) -> Result<String, Failure> {
+    let requester = context.caller.key().map(|_| context.caller.asker());
+    let named = requester.as_deref().and_then(|requester| requester.split_once(':')).map(|(kind, name)| match kind {
+        "key" => format!("The access key '{name}'"),
+        _ => format!("'{name}', who signed in,"),
+    });
+    named.ok_or_else(|| {
         Failure::unauthorized(
             "You need an access key to write; `mcpkg access create NAME --publish NAMESPACE` creates one",
         )

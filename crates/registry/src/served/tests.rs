@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::SERVED;
 use super::route::PREFIX;
 use crate::package::archive;
-use mcpkg_core::op::{Caller, Connection, Content, Context, Grant, Head, Identity};
+use mcpkg_core::op::{Caller, Connection, Content, Context, Grant, Head, Holder, Identity};
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 
@@ -16,7 +16,7 @@ const VERSION: &str = "tools/alice/x/versions/1.0.0";
 
 fn caller() -> Caller {
     let grant = Grant {
-        key: "ci".to_owned(),
+        holder: Holder::Key("ci".to_owned()),
         project: None,
         project_name: None,
         read_only: true,

@@ -57,7 +57,7 @@ pub(super) async fn answer(
             }
             if method == "tools/call" {
                 if config.surface.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
-                    return Err(Refusal::out_of_scope("This access key can only read"));
+                    return Err(Refusal::out_of_scope(format!("This {} can only read", config.shown())));
                 }
                 peer.exchange.work();
             }

@@ -42,19 +42,24 @@ pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<
 
 /// Describes what a key allows, as a cell of `access list`.
 pub(super) fn may(key: &Key) -> String {
-    let mut words = match (key.read_only, key.consent) {
+    rights(key.read_only, key.consent, key.execute, &key.publish, key.attest)
+}
+
+/// Describes the rights that a key or a rule gives.
+pub(super) fn rights(read_only: bool, consent: bool, execute: bool, publish: &[String], attest: bool) -> String {
+    let mut words = match (read_only, consent) {
         (true, _) => "read",
         (false, false) => "read, write",
         (false, true) => "read, write, consent",
     }
     .to_owned();
-    if key.execute {
+    if execute {
         words += ", execute";
     }
-    if !key.publish.is_empty() {
-        words += &format!(", publish {}", key.publish.join(" "));
+    if !publish.is_empty() {
+        words += &format!(", publish {}", publish.join(" "));
     }
-    if key.attest {
+    if attest {
         words += ", attest";
     }
     words

@@ -22,8 +22,15 @@ macro_rules! migrations {
 }
 
 /// The migrations in order of their versions, which begin with 1. Each has a name and its SQL.
-const MIGRATIONS: &[(&str, &str)] =
-    migrations!["V001__schema", "V002__spaceless", "V003__forms", "V004__undo", "V005__notes", "V006__sources"];
+const MIGRATIONS: &[(&str, &str)] = migrations![
+    "V001__schema",
+    "V002__spaceless",
+    "V003__forms",
+    "V004__undo",
+    "V005__notes",
+    "V006__sources",
+    "V007__rules"
+];
 
 /// The newest schema version that this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;

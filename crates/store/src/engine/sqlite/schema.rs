@@ -60,6 +60,7 @@ const MIGRATIONS: &[Migration] = migrations![
     "V020__undo" => "80a872b1fa1eb24c2802bae9969d6e2f913ab11f7ac366f5c54e94ffc3f8e703",
     "V021__notes" => "452f7264f1efeb7d6904aa9d174b0ab2e9141b26f674909db807b78aacb37ad3",
     "V022__sources" => "46f8b05401007e8ad84d1e56722f74550a8c22bee67ea3c6d32b37b9f44a059c",
+    "V023__rules" => "a0e2495b9a10859339fa9a82b5b06381f3d844714c3bdcbb3326ae7af4a32677",
 ];
 
 /// The newest schema version that this program knows. A file stores its version in `user_version`.

@@ -1,0 +1,122 @@
+//! What a token says, after its checks.
+
+use serde_json::{Map, Value};
+
+use super::Refused;
+use mcpkg_base::clock::Millis;
+use mcpkg_base::sha256;
+
+/// How far the clocks of the issuer and of this server may differ.
+const LEEWAY: Millis = 60_000;
+
+/// The longest name of a person that is kept, in characters.
+const MAX_NAME: usize = 64;
+
+/// The claims with a readable name of the person, best first.
+const NAMES: [&str; 3] = ["preferred_username", "upn", "email"];
+
+/// The claims of a token. There is no `Debug` implementation, so that logs cannot show them.
+pub struct Claims {
+    all: Map<String, Value>,
+    expires_at: Millis,
+    name: String,
+}
+
+impl Claims {
+    /// Checks the claims of a token from this issuer, other than its audience.
+    pub(in crate::access) fn check(all: Map<String, Value>, issuer: &str, now: Millis) -> Result<Self, Refused> {
+        if all.get("iss").and_then(Value::as_str) != Some(issuer) {
+            return Err(Refused::Issuer);
+        }
+        // A token with a key of the client's (RFC 7800, DPoP) counts only together with a proof, which mcpkg does not check.
+        if all.contains_key("cnf") || all.contains_key("events") {
+            return Err(Refused::Kind);
+        }
+        let time = |name: &str| match all.get(name) {
+            None => Ok(None),
+            Some(value) => match value.as_f64() {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a float that is too large becomes the largest number"
+                )]
+                Some(seconds) if seconds >= 0.0 => Ok(Some((seconds * 1000.0) as Millis)),
+                _ => Err(Refused::Malformed),
+            },
+        };
+        let expires_at = time("exp")?.ok_or(Refused::Malformed)?.saturating_add(LEEWAY);
+        if now >= expires_at {
+            return Err(Refused::Expired);
+        }
+        if time("nbf")?.is_some_and(|from| now < from.saturating_sub(LEEWAY)) {
+            return Err(Refused::NotYetValid);
+        }
+        let name = name(&all, issuer).ok_or(Refused::Kind)?;
+        Ok(Self { all, expires_at, name })
+    }
+
+    /// Whether the token is for one of these audiences.
+    pub fn is_for<'a>(&self, mut audiences: impl Iterator<Item = &'a str>) -> bool {
+        audiences.any(|audience| holds(self.all.get("aud"), audience))
+    }
+
+    /// When the token stops counting.
+    pub fn expires_at(&self) -> Millis {
+        self.expires_at
+    }
+
+    /// Returns the name under which the caller appears: `person:NAME` or `program:NAME`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the scopes of the token, separated by spaces.
+    pub fn scopes(&self) -> &str {
+        ["scope", "scp"].into_iter().find_map(|name| self.all.get(name)?.as_str()).unwrap_or_default()
+    }
+
+    /// Whether a claim has this value or is a list with it. `a.b` is the claim of this name or else the field `b` of the claim `a`.
+    /// Scopes are lists, separated by spaces.
+    pub fn has(&self, name: &str, value: &str) -> bool {
+        match name {
+            "scope" | "scp" => match self.all.get(name) {
+                Some(Value::String(scopes)) => scopes.split(' ').any(|scope| scope == value),
+                other => holds(other, value),
+            },
+            _ => holds(find(&self.all, name), value),
+        }
+    }
+}
+
+fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if let Some(found) = claims.get(name) {
+        return Some(found);
+    }
+    let (first, rest) = name.split_once('.')?;
+    find(claims.get(first)?.as_object()?, rest)
+}
+
+fn holds(found: Option<&Value>, value: &str) -> bool {
+    match found {
+        Some(Value::String(text)) => text == value,
+        Some(Value::Array(values)) => values.iter().any(|one| one.as_str() == Some(value)),
+        Some(Value::Bool(flag)) => flag.to_string() == value,
+        _ => false,
+    }
+}
+
+/// Returns the name of the person, or of a program without one. Two people with the same readable name differ by the end of theirs,
+/// which comes from `sub`: only the issuer decides on that.
+fn name(claims: &Map<String, Value>, issuer: &str) -> Option<String> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let client = text("client_id").or_else(|| text("azp"));
+    let subject = text("sub").or(client)?;
+    let kind = if client == Some(subject) { "program" } else { "person" };
+    let readable = NAMES.into_iter().find_map(text).unwrap_or(subject);
+    let plain = |c: char| if c.is_alphanumeric() || "@._+-".contains(c) { c } else { '_' };
+    let shown: String = readable.chars().take(MAX_NAME).map(plain).collect();
+    if shown == subject {
+        return Some(format!("{kind}:{shown}"));
+    }
+    let mark = sha256::hex(format!("{issuer}\n{subject}"));
+    Some(format!("{kind}:{shown}#{}", &mark[..8]))
+}

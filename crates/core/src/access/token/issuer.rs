@@ -1,0 +1,246 @@
+//! An authorization server: where its keys are, the keys themselves, and the tokens that were checked with them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use http::header::{ACCEPT, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::keys::Keys;
+use super::{Claims, Refused, jws};
+use mcpkg_base::clock::Millis;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
+use mcpkg_base::sha256;
+
+/// How often the keys are read, so that a withdrawn key stops working.
+const EVERY: Duration = Duration::from_secs(600);
+/// How soon they are read again after a failure, or because a token names an unknown key.
+const AGAIN: Duration = Duration::from_secs(30);
+/// How long keys count while the issuer does not answer.
+const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long reading the keys may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest document that is read, in bytes.
+const MAX_DOCUMENT: u64 = 256 << 10;
+
+/// The most tokens that are remembered.
+const MAX_TOKENS: usize = 4096;
+
+/// An authorization server whose tokens are accepted.
+pub struct Issuer {
+    /// As configured: the claim `iss` has to be the same, byte for byte.
+    name: String,
+    url: Url,
+    held: RwLock<Held>,
+    /// The tokens that were checked with the held keys, by their SHA-256.
+    checked: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
+    /// Locked while the keys are read.
+    reading: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Held {
+    keys: Option<(Keys, Instant)>,
+    tried_at: Option<Instant>,
+    /// Why the last attempt to read the keys failed.
+    failure: Option<String>,
+}
+
+/// How well tokens can be checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The keys were read at the last attempt; there are this many.
+    Good(usize),
+    /// The issuer does not answer. The keys are this old and still count for as long as is said second.
+    Stale { age: Duration, left: Duration, why: String },
+    /// There are no keys that count.
+    Down(String),
+}
+
+/// The part of an authorization server's metadata (RFC 8414, OpenID Connect Discovery) that is needed.
+#[derive(Deserialize)]
+struct Metadata {
+    issuer: String,
+    jwks_uri: String,
+}
+
+impl Issuer {
+    /// Returns an issuer whose keys are still to be read.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` if the URL cannot be an issuer.
+    pub fn new(name: &str) -> Result<Self> {
+        let refused = |why: &str| {
+            Error::new(Code::InvalidArgument, format!("--oauth-issuer '{}' {why}", name.escape_debug()))
+                .hint("give the URL that the tokens contain as `iss`, such as https://login.example.com/realms/team")
+        };
+        let url = Url::parse(name).ok_or_else(|| refused("is not an http or https URL"))?;
+        if !url.is_private() {
+            return Err(refused("needs https"));
+        }
+        if name.contains(['?', '#', '"', '\\']) || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(refused("is not the URL of an issuer"));
+        }
+        let (held, checked, reading) = Default::default();
+        Ok(Self { name: name.to_owned(), url, held, checked, reading })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks a token, other than its audience, and returns what it says.
+    pub fn check(&self, token: &str, now: Millis) -> std::result::Result<Arc<Claims>, Refused> {
+        let hash = sha256::of(token);
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = held.keys.as_ref().filter(|(_, read_at)| read_at.elapsed() < MAX_AGE);
+        if let Some(claims) = self.checked().get(&hash).filter(|_| keys.is_some()) {
+            return if now < claims.expires_at() { Ok(Arc::clone(claims)) } else { Err(Refused::Expired) };
+        }
+        let mut unchecked = jws::read(token)?;
+        // The signature is checked last: it costs the most, and only a token that is good otherwise is worth it.
+        let claims = Claims::check(std::mem::take(&mut unchecked.claims), &self.name, now)?;
+        unchecked.check_signature(&keys.ok_or(Refused::NoKeys)?.0)?;
+        let claims = Arc::new(claims);
+        // The lock on the keys is still held: a token that was checked with old keys is not remembered after new ones were read.
+        let mut checked = self.checked();
+        if checked.len() >= MAX_TOKENS {
+            checked.clear();
+        }
+        checked.insert(hash, Arc::clone(&claims));
+        Ok(claims)
+    }
+
+    /// Whether the keys have to be read now: on time, or again after a failure.
+    pub fn is_due(&self) -> bool {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let pause = if held.failure.is_some() || held.keys.is_none() { AGAIN } else { EVERY };
+        held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= pause)
+    }
+
+    /// Whether reading the keys again may help with a token that was refused for this reason. That is limited, since anybody can
+    /// name unknown keys.
+    pub fn may_help(&self, why: Refused) -> bool {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        matches!(why, Refused::UnknownKey | Refused::NoKeys)
+            && held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= AGAIN)
+    }
+
+    /// Reads the keys. If that fails, the held ones are kept. A call waits for another one that is in progress, and then does
+    /// nothing. Blocks for ten seconds at most.
+    pub fn read_keys(&self, cancelled: &CancellationToken) {
+        let began = Instant::now();
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let tried_at = || self.held.read().unwrap_or_else(PoisonError::into_inner).tried_at;
+        if tried_at().is_some_and(|tried_at| tried_at > began) {
+            return;
+        }
+        let read = self.fetch(cancelled);
+        self.read(read, Instant::now());
+    }
+
+    /// Takes over the keys that were read, or keeps the held ones and remembers why none were read.
+    pub(super) fn read(&self, read: std::result::Result<Keys, String>, read_at: Instant) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.tried_at = Some(read_at);
+        match read {
+            Ok(keys) => {
+                if held.failure.take().is_some() {
+                    tracing::info!(issuer = self.name, "the issuer answers again");
+                }
+                held.keys = Some((keys, read_at));
+                self.checked().clear();
+            }
+            Err(why) => {
+                tracing::warn!(issuer = self.name, why, "cannot read the keys of the issuer");
+                held.failure = Some(why);
+            }
+        }
+    }
+
+    /// Says how well tokens can be checked.
+    pub fn state(&self) -> State {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        match (&held.keys, &held.failure) {
+            (Some((keys, _)), None) => State::Good(keys.len()),
+            (Some((_, read_at)), Some(why)) if read_at.elapsed() < MAX_AGE => {
+                let age = read_at.elapsed();
+                State::Stale { age, left: MAX_AGE.saturating_sub(age), why: why.clone() }
+            }
+            (_, Some(why)) => State::Down(why.clone()),
+            (None, None) => State::Down("the keys have not been read yet".to_owned()),
+        }
+    }
+
+    fn fetch(&self, cancelled: &CancellationToken) -> std::result::Result<Keys, String> {
+        let limits = Limits { until: Instant::now() + TIMEOUT, cancelled: cancelled.clone(), size: MAX_DOCUMENT };
+        let address = self.find_keys(&limits)?;
+        let url = Url::parse(&address).ok_or_else(|| format!("the issuer's jwks_uri '{address}' is not a URL"))?;
+        // The administrator named the issuer, so it may be on the local network. What its metadata names may not, unless it is there
+        // too.
+        let reach = if url.has_origin_of(&self.url) { Reach::Anywhere } else { Reach::Public };
+        if url.is_loopback() && !self.url.is_loopback() {
+            return Err(format!("the issuer's jwks_uri is on {}, which is this machine", url.host()));
+        }
+        let document = get(&url, reach, &limits)?;
+        Keys::read(&document).ok_or_else(|| format!("{} publishes no keys that this server can use", url.host()))
+    }
+
+    /// Reads the issuer's metadata, and returns the address of its keys.
+    fn find_keys(&self, limits: &Limits) -> std::result::Result<String, String> {
+        let mut failure = String::new();
+        for url in self.metadata_urls() {
+            let url = Url::parse(&url).ok_or_else(|| format!("{url} is not a URL"))?;
+            let metadata = get(&url, Reach::Anywhere, limits).and_then(|document| {
+                serde_json::from_slice::<Metadata>(&document)
+                    .map_err(|_| format!("{} is not the metadata of an issuer", url.as_str()))
+            });
+            match metadata {
+                Ok(metadata) if metadata.issuer == self.name => return Ok(metadata.jwks_uri),
+                Ok(metadata) => {
+                    failure =
+                        format!("the metadata at {} is that of another issuer, {}", url.as_str(), metadata.issuer);
+                }
+                Err(why) if failure.is_empty() => failure = why,
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+
+    /// Returns the addresses at which the metadata may be, in the order of MCP's specification.
+    pub(super) fn metadata_urls(&self) -> Vec<String> {
+        let name = self.name.trim_end_matches('/');
+        let scheme = name.find("://").map_or(0, |at| at + 3);
+        let (origin, path) = name.split_at(name[scheme..].find('/').map_or(name.len(), |at| scheme + at));
+        let mut urls = vec![
+            format!("{origin}/.well-known/oauth-authorization-server{path}"),
+            format!("{origin}/.well-known/openid-configuration{path}"),
+        ];
+        if !path.is_empty() {
+            urls.push(format!("{name}/.well-known/openid-configuration"));
+        }
+        urls
+    }
+
+    fn checked(&self) -> MutexGuard<'_, HashMap<[u8; 32], Arc<Claims>>> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a document. It may not lead to another origin.
+fn get(url: &Url, reach: Reach, limits: &Limits) -> std::result::Result<Vec<u8>, String> {
+    let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
+    let outgoing = Outgoing { method: Method::GET, url: url.clone(), headers, body: Vec::new() };
+    let rules = Rules { limits: limits.clone(), reach, repeats: false };
+    let answer = exchange(&outgoing, &rules).map_err(|failure| format!("{}: {failure}", url.host()))?;
+    match answer.status {
+        StatusCode::OK => Ok(answer.body),
+        status => Err(format!("{} answers {}", url.as_str(), status.as_u16())),
+    }
+}

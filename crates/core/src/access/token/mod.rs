@@ -1,0 +1,67 @@
+//! Tokens of an OAuth 2.1 authorization server, with which people and programs sign in. mcpkg only checks them: it issues none, and
+//! passes none on.
+//!
+//! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`] are what a
+//! checked token says.
+
+mod claims;
+mod issuer;
+mod jws;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use claims::Claims;
+pub use issuer::{Issuer, State};
+pub use jws::is_token;
+
+/// Why a token is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The text is not a JSON Web Token.
+    Malformed,
+    /// The token is too long.
+    TooLong,
+    /// The algorithm is `none`, one with a shared secret, or one that mcpkg does not support.
+    Algorithm,
+    /// The token is not an access token, or it is bound to a key of the client.
+    Kind,
+    /// Another issuer.
+    Issuer,
+    /// The token is for another server or endpoint.
+    Audience,
+    Expired,
+    NotYetValid,
+    /// The issuer does not publish the key that signed the token.
+    UnknownKey,
+    Signature,
+    /// The issuer's keys could not be read for too long.
+    NoKeys,
+}
+
+impl Refused {
+    /// Whether the token may be an attempt to guess: it names a key of the issuer, but that key did not sign it.
+    pub const fn is_guess(self) -> bool {
+        matches!(self, Refused::Signature)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refused::Malformed => "This is not a valid token",
+            Refused::TooLong => "The token is too long",
+            Refused::Algorithm => "The token is signed with an algorithm that this server does not accept",
+            Refused::Kind => "This is not an access token",
+            Refused::Issuer => "The token comes from another issuer than the one of this server",
+            Refused::Audience => "The token was issued for another server or endpoint",
+            Refused::Expired => "The token has expired",
+            Refused::NotYetValid => "The token is not valid yet",
+            Refused::UnknownKey => "The token is signed with a key that the issuer does not publish",
+            Refused::Signature => "The token's signature is wrong",
+            Refused::NoKeys => "This server cannot check tokens: it could not read the keys of the issuer",
+        })
+    }
+}

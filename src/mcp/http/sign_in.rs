@@ -1,0 +1,210 @@
+//! Signing in with tokens of an OAuth authorization server (RFC 9728, RFC 6750): what clients are told about it, and which tokens
+//! are accepted at which endpoint.
+
+use std::sync::{Arc, OnceLock};
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL,
+    WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{self, Body};
+use super::headers::bearer;
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::http::Url;
+use mcpkg_core::access::token::{Claims, Issuer, Refused, State};
+
+/// Where clients look for the metadata of an endpoint: this, followed by the endpoint's path.
+pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// The settings for signing in.
+#[derive(Clone)]
+pub struct SignIn {
+    issuer: Arc<Issuer>,
+    /// The audiences that a token may have. If there are none, it must have been issued for the endpoint that it is sent to.
+    audiences: Vec<String>,
+    /// The scopes that clients are told to ask for.
+    scopes: Vec<String>,
+    /// The URL under which clients reach the server, without a slash at the end. Set at the latest when the server listens.
+    url: Arc<OnceLock<String>>,
+}
+
+impl std::fmt::Debug for SignIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SignIn").field("issuer", &self.issuer.name()).finish_non_exhaustive()
+    }
+}
+
+impl SignIn {
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` if one of the settings cannot be used.
+    pub fn new(issuer: &str, audiences: Vec<String>, scopes: Vec<String>, url: Option<String>) -> Result<Self> {
+        let wrong = |what: String| Error::new(Code::InvalidArgument, what);
+        for (flag, value) in
+            audiences.iter().map(|value| ("audience", value)).chain(scopes.iter().map(|value| ("scope", value)))
+        {
+            if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')) {
+                return Err(wrong(format!("--oauth-{flag} '{}' is not valid", value.escape_debug())));
+            }
+        }
+        let known = OnceLock::new();
+        if let Some(url) = url {
+            let url = url.trim_end_matches('/');
+            let is_plain = !url.contains(['?', '#', '"', '\\']) && !url.contains(char::is_whitespace);
+            if Url::parse(url).is_none() || !is_plain {
+                return Err(wrong(format!("--public-url '{}' is not an http or https URL", url.escape_debug())).hint(
+                    "give the URL under which clients reach the server, without /mcp, such as https://mcp.example.com",
+                ));
+            }
+            let _ = known.set(url.to_owned());
+        }
+        Ok(Self { issuer: Arc::new(Issuer::new(issuer)?), audiences, scopes, url: Arc::new(known) })
+    }
+
+    pub(super) fn issuer(&self) -> &str {
+        self.issuer.name()
+    }
+
+    /// Whether the server was told its own URL.
+    pub(super) fn has_url(&self) -> bool {
+        self.url.get().is_some()
+    }
+
+    /// Sets the URL of the server, unless it was configured.
+    pub(super) fn listens_at(&self, url: String) {
+        let _ = self.url.set(url);
+    }
+
+    /// Returns the host of the configured URL.
+    pub(super) fn host(&self) -> Option<String> {
+        let url: http::Uri = self.url.get()?.parse().ok()?;
+        Some(url.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
+    }
+
+    /// Checks a token that was sent to the endpoint with this path.
+    pub(super) fn check(&self, token: &str, path: &str, now: Millis) -> std::result::Result<Arc<Claims>, Refused> {
+        let claims = self.issuer.check(token, now)?;
+        let is_for = match self.audiences.is_empty() {
+            true => claims.is_for(std::iter::once(self.resource(path).as_str())),
+            false => claims.is_for(self.audiences.iter().map(String::as_str)),
+        };
+        if is_for { Ok(claims) } else { Err(Refused::Audience) }
+    }
+
+    /// Reads the issuer's keys first if the token of a request names one that is not known.
+    pub(super) async fn prepare(&self, headers: &HeaderMap, now: Millis, cancelled: &CancellationToken) {
+        let Some(token) = bearer(headers) else { return };
+        if self.issuer.check(token, now).is_err_and(|why| self.issuer.may_help(why)) {
+            self.read_keys(cancelled.clone()).await;
+        }
+    }
+
+    /// Reads the issuer's keys if that is due.
+    pub(super) async fn keep_up(&self, cancelled: &CancellationToken) {
+        if self.issuer.is_due() {
+            self.read_keys(cancelled.clone()).await;
+        }
+    }
+
+    async fn read_keys(&self, cancelled: CancellationToken) {
+        let issuer = Arc::clone(&self.issuer);
+        let _ = tokio::task::spawn_blocking(move || issuer.read_keys(&cancelled)).await;
+    }
+
+    /// Describes a problem with the issuer, in one line.
+    pub(super) fn problem(&self, now: Millis) -> Option<String> {
+        match self.issuer.state() {
+            State::Good(_) => None,
+            State::Stale { left, .. } => {
+                let until = rfc3339(now.saturating_add(i64::try_from(left.as_millis()).unwrap_or(i64::MAX)));
+                Some(format!("sign-in: the issuer does not answer; its last known keys count until {until}\n"))
+            }
+            State::Down(_) => Some("sign-in: the keys of the issuer cannot be read; nobody can sign in\n".to_owned()),
+        }
+    }
+
+    /// Returns what identifies the endpoint with this path: its URL.
+    fn resource(&self, path: &str) -> String {
+        format!("{}{path}", self.url.get().map_or("", String::as_str))
+    }
+
+    /// Returns the metadata of the endpoint with this path (RFC 9728). Anybody may read it, also pages of other servers.
+    pub(super) fn metadata(&self, path: &str, method: &Method) -> Response<Body> {
+        let mut response = match *method {
+            Method::OPTIONS => answer::text(StatusCode::NO_CONTENT, ""),
+            Method::GET | Method::HEAD => {
+                let metadata = json!({
+                    "resource": self.resource(path),
+                    "authorization_servers": [self.issuer.name()],
+                    "scopes_supported": self.scopes,
+                    "bearer_methods_supported": ["header"],
+                    "resource_name": "mcpkg",
+                });
+                answer::json(StatusCode::OK, metadata.to_string().into_bytes())
+            }
+            _ => answer::text(StatusCode::METHOD_NOT_ALLOWED, ""),
+        };
+        let any = HeaderValue::from_static("*");
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any.clone());
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, any);
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET"));
+        headers.insert(ALLOW, HeaderValue::from_static("GET"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+
+    /// Adds to a 401 or 403 where clients find out how to sign in, and the scopes to ask for. `path` is that of the endpoint.
+    pub(super) fn challenge(&self, path: &str, response: &mut Response<Body>) {
+        let Some(challenge) = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()) else {
+            return;
+        };
+        if !challenge.starts_with("Bearer ") {
+            return;
+        }
+        let mut challenge = format!("{challenge}, resource_metadata=\"{}\"", self.metadata_url(path));
+        if !self.scopes.is_empty() && !challenge.contains("scope=\"") {
+            challenge += &format!(", scope=\"{}\"", self.scopes.join(" "));
+        }
+        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+    }
+
+    /// Returns the scopes that would help a token without rights: those it has, those that clients are told to ask for, and those
+    /// that rules give rights for.
+    pub(super) fn scopes_for<'a>(&'a self, has: &'a str, rules: impl Iterator<Item = &'a str>) -> String {
+        let mut scopes: Vec<&str> = Vec::new();
+        let known = self.scopes.iter().map(String::as_str);
+        for scope in has.split_ascii_whitespace().chain(known).chain(rules) {
+            let is_plain = scope.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
+            if is_plain && !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        scopes.join(" ")
+    }
+
+    /// Returns the path of the endpoint that a request for metadata is about; `None` if the request is for something else.
+    pub(super) fn endpoint<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let path = path.strip_prefix(METADATA)?;
+        Some(path.strip_prefix(self.origin_and_base().1).unwrap_or(path))
+    }
+
+    /// Returns the URL of an endpoint's metadata: the well-known path stands before the path of the endpoint.
+    fn metadata_url(&self, path: &str) -> String {
+        let (origin, base) = self.origin_and_base();
+        format!("{origin}{METADATA}{base}{path}")
+    }
+
+    /// Splits the URL of the server before its path, which it has if a proxy serves it below one.
+    fn origin_and_base(&self) -> (&str, &str) {
+        let url = self.url.get().map_or("", String::as_str);
+        let scheme = url.find("://").map_or(0, |at| at + 3);
+        url.split_at(url[scheme..].find('/').map_or(url.len(), |at| scheme + at))
+    }
+}
