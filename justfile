@@ -64,6 +64,10 @@ movein:
 engines *OPTIONS:
     bash tests/e2e/engines.sh {{OPTIONS}}
 
+# People sign in with an authorization server of somebody else's, from the Python client and mcp-remote
+sign-in:
+    bash tests/e2e/sign_in.sh
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}
