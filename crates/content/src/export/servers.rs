@@ -2,6 +2,8 @@
 //! express everything.
 
 use crate::import::place::servers::{ServerInFile, covers, without_inputs};
+use crate::import::plugins::entries;
+use crate::import::plugins::place::FILES;
 use crate::item::{Entry, What, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
@@ -22,10 +24,35 @@ pub fn with_current(entry: &Entry, content: NewContent, servers: &[Server]) -> R
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
     // If the file cannot be edited, keep it: the manifest will list the servers.
-    Ok(match edited(&dialect, &text, agent, path, servers) {
+    let edited = match path == FILES[0] {
+        true => edited_entries(&dialect, &text, agent, path, servers),
+        false => edited(&dialect, &text, agent, path, servers),
+    };
+    Ok(match edited {
         Ok(after) if after != text => after.into_bytes().into(),
         _ => content,
     })
+}
+
+/// Updates the servers in the entries of a marketplace's file, as far as they were imported from there.
+fn edited_entries(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Server]) -> Result<String, Fault> {
+    let mut after = text.to_owned();
+    for (plugin, place) in entries::places(dialect, text).into_iter().rev() {
+        let of_entry = |server: &Server| {
+            let entry = server.entry().strip_prefix(&entries::name(&plugin, ""))?.to_owned();
+            let origin = Origin { entry: Some(entry), ..server.origin.clone() };
+            (server.origin.path.as_deref() == Some(path)).then(|| Server { origin, ..server.clone() })
+        };
+        let own: Vec<Server> = servers.iter().filter_map(of_entry).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let inner = edited(dialect, &entries::opened(&text[place.clone()]), agent, path, &own)?;
+        if let Some(inner) = entries::closed(&inner) {
+            after.replace_range(place, inner);
+        }
+    }
+    Ok(after)
 }
 
 fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Server]) -> Result<String, Fault> {

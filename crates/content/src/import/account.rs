@@ -113,6 +113,23 @@ impl Account {
         self.hints_with((unread > 0).then_some(hint))
     }
 
+    /// Returns the hint about skills with the name of another skill.
+    fn other_skills(&self) -> Option<String> {
+        let is_main =
+            |left: &&LeftOut| left.reason == Reason::OtherSkill && left.path.to_lowercase().ends_with("/skill.md");
+        let mut skills = self.left_out.iter().filter(is_main);
+        let first = skills.next()?;
+        let (count, was) = match skills.count() {
+            0 => ("1 skill".to_owned(), "was"),
+            more => (format!("{} skills", more + 1), "were"),
+        };
+        Some(format!(
+            "{count} {was} skipped, such as `{}`: agents do not look there, and find another skill of that name; to import such \
+             a skill, import its folder into a project of its own",
+            first.path
+        ))
+    }
+
     /// Returns the hints for a terminal. `optional` are those about files that an option takes.
     pub fn hints_with(&self, optional: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut hints = self.grouped_notes();
@@ -126,6 +143,7 @@ impl Account {
             });
         }
         hints.extend(optional);
+        hints.extend(self.other_skills());
         let mut reasons: BTreeMap<Reason, (u64, Vec<&str>)> = BTreeMap::new();
         for left in self.left_out.iter().filter(|left| !left.reason.is_optional()) {
             let (count, paths) = reasons.entry(left.reason).or_default();

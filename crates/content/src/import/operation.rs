@@ -73,9 +73,11 @@ impl Operation for Import {
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
     const HELP: &'static str = "A file's name and folder decide what the file becomes:\n\
         - A file that a plugin's manifest names becomes what the manifest says, wherever the file is. The manifests are \
-        .claude-plugin/plugin.json, .codex-plugin/plugin.json, .cursor-plugin/plugin.json and plugin.json.\n\
+        .claude-plugin/plugin.json, .codex-plugin/plugin.json, .cursor-plugin/plugin.json and plugin.json. A folder that \
+        a marketplace.json at the root lists is a plugin, too.\n\
         - A folder with SKILL.md becomes a skill, wherever the folder is. The skill includes all files in the folder \
-        and its subfolders.\n\
+        and its subfolders. A skill where no agent looks, such as a translation in docs/ja/skills, is skipped if agents \
+        find another skill of that name.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
         *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become the prompt's arguments.\n\
         - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME. mcpkg keeps the \

@@ -18,6 +18,8 @@ pub enum Reason {
     NoPlace,
     /// A file that no agent reads, such as a program's source.
     Unread,
+    /// A file of a skill where no agent looks for skills, such as a translation, if agents find another skill of that name.
+    OtherSkill,
     /// Instructions or settings at the root of somebody else's repository.
     Contributors,
     /// A file outside the plugins that the user chose.
@@ -65,6 +67,7 @@ impl Reason {
             Reason::Unreadable => "cannot be read by this user",
             Reason::NoPlace => "in an agent's folder, but not a command, skill, rule or subagent",
             Reason::Unread => "no agent reads it",
+            Reason::OtherSkill => "agents find another skill of that name",
             Reason::Contributors => "for contributors",
             Reason::NotChosen => "not in a chosen plugin",
             Reason::NotText => "no UTF-8 text",
@@ -93,7 +96,7 @@ impl Reason {
 
     /// Returns whether an option takes such files.
     pub const fn is_optional(self) -> bool {
-        matches!(self, Reason::Unread | Reason::Contributors | Reason::NotChosen)
+        matches!(self, Reason::Unread | Reason::OtherSkill | Reason::Contributors | Reason::NotChosen)
     }
 }
 

@@ -11,7 +11,7 @@ use super::find::root::{self, relative};
 use super::find::{Candidate, FolderLink, Inventory, links, only::Only, only::Parts};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
-use super::plugins::place::{Listed, MAX_MANIFEST, manifests_at_top};
+use super::plugins::place::{MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
@@ -54,8 +54,6 @@ pub struct Choice<'c> {
     pub is_foreign: bool,
     /// The parts of the folder to import. `None` means all of it.
     pub parts: Option<&'c Parts>,
-    /// The plugins that the folder's marketplace lists.
-    pub plugins: &'c [Listed],
     /// The number of resources in the project. If it is similar to the number of files, most files have probably been
     /// imported before. Then plain files are not kept in memory, and those few that have to be stored are read again.
     pub resources: usize,
@@ -176,6 +174,18 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
     recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
     let are_known = choice.resources >= unopened.len().div_ceil(2);
     let (mut files, mut unmerged) = open(unopened, are_known, context)?;
+    // If only a part of a plugin is imported, its manifest is read, but its commands were not asked for.
+    let whole = places.iter_mut().zip(&found.roots).filter(|(_, root)| root.is_named && !root.is_export);
+    for (places, _) in whole {
+        for (relative, text) in places.take_inline() {
+            let is_taken = only.takes(&relative) && choice.parts.is_none_or(|parts| parts.takes(&relative));
+            let at = files.binary_search_by(|(file, _)| file.relative.cmp(&relative));
+            if let (true, Err(at), Ok(to)) = (is_taken, at, places.of(&relative)) {
+                let content = NewContent::from(text.into_bytes());
+                files.insert(at, (File { relative, content, executable: false, listed: None }, Some(to)));
+            }
+        }
+    }
     // A file that the user named on the command line is imported even with conflict markers.
     unmerged.retain(|relative| !named.contains(relative));
     files.retain(|(file, _)| !unmerged.contains(&file.relative));
@@ -231,7 +241,6 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
                 places.add_plugin("");
             }
         }
-        places.add_listed(choice.plugins, paths.iter().copied());
         for file in found.candidates.values_mut().filter(|file| file.root == at) {
             file.relative.insert_str(0, places.prefix());
         }

@@ -204,7 +204,7 @@ fn is_scp(text: &str) -> bool {
 }
 
 /// Parses `owner/repo[@ref][//path]`.
-pub(super) fn short(text: &str) -> Option<Address> {
+pub(crate) fn short(text: &str) -> Option<Address> {
     let (repository, path) = text.split_once("//").unwrap_or((text, ""));
     let (repository, reference) = match repository.split_once('@') {
         Some((repository, reference)) => (repository, Some(reference.to_owned())),

@@ -9,13 +9,14 @@ use clap::ValueEnum;
 use super::address::Address;
 use super::git_output::lost;
 use super::listing::Listed;
-use super::marketplace::{self, Marketplace};
 use super::mirror::{Mirror, Wanted};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
 use crate::audited;
 use crate::import::account::Account;
+use crate::import::find::only::Parts;
 use crate::import::paths::Kind as As;
+use crate::import::plugins::marketplace::Marketplace;
 use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
 use crate::import::{self, find, place, plugins};
@@ -183,9 +184,7 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    let decides = |path: &String| {
-        path == manifest::FILE || plugins::place::decides(path) || marketplace::FILES.contains(&path.as_str())
-    };
+    let decides = |path: &String| path == manifest::FILE || plugins::place::decides(path);
     if !is_small || paths.iter().any(decides) {
         return Ok(None);
     }
@@ -241,10 +240,7 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let sources::Choice { only, prefix, plugins: chosen, takes, .. } = &origin.choice;
     let marketplace = Marketplace::read(named);
-    let (mut parts, plugins) = match &marketplace {
-        Some(all) => ((!chosen.is_empty()).then(|| all.parts(chosen)), all.listed()),
-        None => (None, Vec::new()),
-    };
+    let mut parts = marketplace.as_ref().filter(|_| !chosen.is_empty()).map(|all| Parts(all.parts(chosen)));
     if !chosen.is_empty() && !marketplace.iter().flat_map(Marketplace::own).any(|name| chosen.iter().any(|c| c == name))
     {
         Marketplace::check(marketplace.as_ref(), chosen)?;
@@ -260,7 +256,6 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         documents: *takes != Takes::Agents,
         is_foreign: *takes != Takes::All && origin.path.is_empty(),
         parts: parts.as_ref(),
-        plugins: &plugins,
         resources: 0,
     };
     let found = recognise::recognise(found, &choice, context)?;
@@ -276,7 +271,6 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     }
     let mut account = found.account;
     account.extend(placed.account);
-    account.notes.extend(marketplace.iter().flat_map(|all| all.notes.clone()));
     let originals: HashSet<&str> = account.same.iter().map(|same| same.of.as_str()).collect();
     let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
         Some(Ok(path)) => {

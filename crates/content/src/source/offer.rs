@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, SourceFile, mode};
-use super::marketplace::{Marketplace, Place};
 use super::reference::shown;
 use crate::audited;
 use crate::import::merge::{Action, Update, plan};
+use crate::import::plugins::marketplace::{Marketplace, Place};
 use crate::item::{Entry, What};
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::changes::Changes;
 use super::contents::Contents;
-use super::marketplace::Place;
 use super::offer::short;
 use super::outdated::Standing;
 use super::plan::{Done, Step};
+use crate::import::plugins::marketplace::Place;
 use crate::skills::MAIN;
 use crate::stored::{Item, Stored};
 use mcpkg_agents::audit::{self, rules::Severity};

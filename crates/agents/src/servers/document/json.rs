@@ -1,7 +1,10 @@
 //! Edits one entry in a handwritten JSON file. Everything else stays, including comments.
 
-use jsonc_parser::ParseOptions;
+use std::ops::Range;
+
+use jsonc_parser::ast::Value as Ast;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 use super::change::Change;
@@ -29,6 +32,18 @@ fn parse(text: &str) -> Result<CstRootNode, Fault> {
 pub(super) fn strictly(text: &str) -> Option<Fault> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
     Some(Fault { at: Some((error.line(), error.column())), what: error.to_string() })
+}
+
+/// Returns the objects called `key` in the items of a top-level list: the `name` of each item, and the object's place.
+pub(super) fn in_list(text: &str, list: &str, key: &str) -> Vec<(String, Range<usize>)> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok().and_then(|parsed| parsed.value);
+    let Some(Ast::Object(document)) = parsed else { return Vec::new() };
+    let items = document.get_array(list).map(|list| list.elements.iter()).into_iter().flatten();
+    let found = items.filter_map(|item| {
+        let (item, object) = (item.as_object()?, item.as_object()?.get_object(key)?);
+        Some((item.get_string("name")?.value.to_string(), object.range.start..object.range.end))
+    });
+    found.collect()
 }
 
 /// Returns the whole document; null if the text is blank.

@@ -6,6 +6,8 @@ mod json;
 mod splice;
 mod toml;
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 pub use change::Change;
@@ -69,6 +71,12 @@ impl Document {
             },
             _ => Err(Fault::new("it is not an object")),
         }
+    }
+
+    /// Returns the objects of entries in the items of a top-level JSON list, such as the plugins of a marketplace: the `name` of
+    /// each item, and the place of the object in the text.
+    pub fn in_list(self, text: &str, list: &str) -> Vec<(String, Range<usize>)> {
+        json::in_list(text, list, self.key)
     }
 
     /// Returns whether the object that contains the servers exists.

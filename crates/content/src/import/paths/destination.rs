@@ -28,6 +28,8 @@ pub struct Destination {
     pub skill: Option<InSkill>,
     /// For a file that only one agent reads, what the agent uses it for.
     pub for_agent: Option<ForAgent>,
+    /// For a marketplace's file, the plugins whose MCP servers an agent loads from their entries.
+    pub entries: Vec<String>,
     /// Whether the `name` in the file's front matter, if it has one, replaces the label.
     pub front_name: bool,
     /// A note for people about files at this path.
@@ -56,6 +58,8 @@ pub enum PluginFile {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InSkill {
+    /// Whether no agent looks for skills in this folder. Such skills are read last.
+    pub is_unread: bool,
     /// The skill's folder, relative to the import root; empty for the root itself.
     pub folder: String,
     /// The name of the skill's folder.
@@ -92,6 +96,7 @@ impl Destination {
             scope: String::new(),
             skill: None,
             for_agent: None,
+            entries: Vec::new(),
             front_name: false,
             note: None,
         }

@@ -30,7 +30,7 @@ impl Folders {
     /// Detects the skills and plugins among the files at these paths.
     pub fn of<'p>(paths: impl Iterator<Item = &'p str> + Clone, with: &Plugins, read: ReadFile<'_>) -> Self {
         let mut plugins: BTreeSet<String> = paths.clone().filter_map(plugin_of).collect();
-        plugins.extend(with.folders().map(str::to_owned));
+        plugins.extend(with.folders().chain(with.of_marketplace()).map(str::to_owned));
         let lower = paths.clone().filter_map(folder_with_lower_main);
         let lower = lower.filter(|folder| {
             let file = if folder.is_empty() { LOWER_MAIN.to_owned() } else { format!("{folder}/{LOWER_MAIN}") };

@@ -5,8 +5,10 @@ pub mod destination;
 pub mod entered;
 pub mod folders;
 
+use std::collections::BTreeMap;
+
 use super::plugins::Plugins;
-use super::plugins::place::{Listed, MAX_MANIFEST, ReadFile};
+use super::plugins::place::{MAX_MANIFEST, ReadFile};
 use super::reason::{Note, Reason};
 use crate::item::File;
 use crate::skills::MAIN;
@@ -105,6 +107,11 @@ impl Places {
         std::mem::take(&mut self.plugins.notes)
     }
 
+    /// Returns the commands whose text is in a manifest, by the paths that they get, in place of files.
+    pub fn take_inline(&mut self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.plugins.inline)
+    }
+
     /// Returns the prefix of all paths: the skill's name if the root as a whole is a skill, otherwise an empty text.
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -113,20 +120,6 @@ impl Places {
     /// Treats a folder as a plugin. The root is an empty path.
     pub fn add_plugin(&mut self, folder: &str) {
         self.folders.add_plugin(folder);
-    }
-
-    /// Adds the plugins that a marketplace lists. `paths` are the files in the root.
-    pub fn add_listed<'p>(&mut self, plugins: &[Listed], paths: impl Iterator<Item = &'p str>) {
-        if plugins.is_empty() {
-            return;
-        }
-        let paths = paths.collect();
-        for plugin in plugins {
-            if plugin.is_whole {
-                self.folders.add_plugin(&plugin.folder);
-            }
-            self.plugins.add(plugin, &paths);
-        }
     }
 
     /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.
@@ -157,7 +150,8 @@ impl Places {
         }
         if let Some((kind, agent)) = agents::for_agent(&parts, in_plugin) {
             let file = if inside == Some(PLUGINS_SERVERS) { PluginFile::Vendor } else { PluginFile::No };
-            return Ok(Destination::kept(kind, agent, relative, file));
+            let entries = self.plugins.entries(relative).to_vec();
+            return Ok(Destination { entries, ..Destination::kept(kind, agent, relative, file) });
         }
         if let Some(found) = instructions(&parts).or_else(|| by_ending(&parts, inside)) {
             return Ok(found);
@@ -204,9 +198,21 @@ impl Places {
 
     fn skill(&self, folder: &str, relative: &str) -> Destination {
         let name = if folder.is_empty() { &self.name } else { folder.rsplit('/').next().unwrap_or_default() };
-        let skill = Some(InSkill { folder: folder.to_owned(), name: name.to_owned() });
         let agent = folder.split('/').find_map(agents::of_folder);
+        let is_unread = self.kind.is_none() && !self.reads_skill(folder);
+        let skill = Some(InSkill { is_unread, folder: folder.to_owned(), name: name.to_owned() });
         Destination { agent, skill, ..Destination::plain(Role::Skill, relative.to_owned()) }
+    }
+
+    /// Whether agents look for a skill in this folder: it is in an agent's folder, in a plugin's or the root's folder `skills`,
+    /// a manifest lists it, or it is the root itself.
+    fn reads_skill(&self, folder: &str) -> bool {
+        let plugin = self.folders.plugin(&format!("{folder}/{MAIN}")).unwrap_or_default();
+        let is_whole = folder == plugin || format!("{folder}/") == self.prefix;
+        is_whole
+            || agents::lies_in_folder(folder)
+            || below(folder, plugin).is_some_and(|rest| rest.starts_with("skills/"))
+            || self.plugins.lists_skill(folder)
     }
 
     /// Returns what a file becomes if the user chose a kind with `--as`.
@@ -401,7 +407,7 @@ mod tests {
             assert_eq!((place.role, place.wanted_name().as_str()), (role, name), "{relative}");
         }
         assert_eq!(one("docs/é#1.md").uri("x"), "file:///docs/%C3%A9%231.md");
-        let skill = InSkill { folder: ".claude/skills/x".to_owned(), name: "x".to_owned() };
+        let skill = InSkill { is_unread: false, folder: ".claude/skills/x".to_owned(), name: "x".to_owned() };
         assert_eq!(one(".claude/skills/x/SKILL.md").skill, Some(skill));
         assert_eq!(one("web/.cursor/rules/a.mdc").scope, "web");
         assert_eq!(one("rules/x/.cursorrules").form, Form::Unread);

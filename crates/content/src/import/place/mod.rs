@@ -62,6 +62,8 @@ struct Placing {
     names: Names,
     known: Known,
     servers: Servers,
+    /// The names of skills in folders where agents look for skills, in lower case.
+    read_skills: HashSet<String>,
     /// The paths of the `AGENTS.md` files, which other agents' files may import (`@AGENTS.md`).
     imported: HashSet<String>,
 }
@@ -74,6 +76,7 @@ pub fn place(drafts: Drafts<'_>, servers: Vec<Server>) -> Result<Placed> {
         names: Names::default(),
         known: Known::default(),
         servers: Servers::listed(servers),
+        read_skills: HashSet::new(),
         imported,
     };
     listed.into_iter().for_each(|listed| placing.listed(listed));

@@ -7,7 +7,7 @@ use crate::import::paths::destination::Destination;
 use crate::import::read::skill::{Skill, SkillFile};
 use crate::import::reason::{Reason, naming};
 use crate::item::{Item, Origin, What, name};
-use crate::same::variants;
+use crate::same::{Duplicate, variants};
 use crate::skills::MAIN;
 use crate::uri::{decode, encode};
 use mcpkg_agents::forms::skill;
@@ -18,10 +18,8 @@ impl Placing {
     /// Places a skill under the name of its folder. If a different skill has that name, chooses another name.
     pub(super) fn skill(&mut self, skill: &Skill<'_>) -> Result<()> {
         let Skill { to, folder, main, files, policy } = skill;
-        if let Some(policy) = policy {
-            self.same(policy.relative.clone(), main.clone());
-        }
         let hash = skill.hash();
+        let of_policy = policy.map(|policy| Duplicate { path: policy.relative.clone(), of: main.clone() });
         // If the manifest lists a skill's SKILL.md, the name alone identifies the skill.
         let of_manifest = || {
             let at = self.known.with_uri(&uri_of(&folder.name, MAIN));
@@ -33,8 +31,19 @@ impl Placing {
             for (file, at) in files.iter().zip(originals) {
                 self.skill_duplicate(file, at);
             }
+            self.placed.account.same.extend(of_policy);
             return Ok(());
         }
+        let lower = folder.name.to_lowercase();
+        if folder.is_unread && self.read_skills.contains(&lower) {
+            let policy = policy.iter().copied();
+            files.iter().map(|file| file.file).chain(policy).for_each(|file| self.leave_out(file, Reason::OtherSkill));
+            return Ok(());
+        }
+        if !folder.is_unread {
+            self.read_skills.insert(lower);
+        }
+        self.placed.account.same.extend(of_policy);
         let name = self.names.skill(folder.name.clone(), &to.origins(main), main);
         if name != folder.name
             && let Some(first) = files.iter().find(|file| file.file.relative == *main).or(files.first())

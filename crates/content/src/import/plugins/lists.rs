@@ -6,7 +6,7 @@ use std::ops::Bound;
 use serde_json::Value;
 
 use super::place::{ReadFile, join};
-use crate::import::paths::agents::{Form, Role};
+use crate::import::paths::agents::{self, Form, Role};
 use crate::import::paths::destination::{Destination, keys_in};
 use crate::import::reason::Note;
 use crate::skills::MAIN;
@@ -23,6 +23,10 @@ use mcpkg_store::agent_files::Kind;
 pub struct Lists {
     pub files: BTreeMap<String, Destination>,
     pub kept: BTreeMap<String, Kind>,
+    /// The texts of commands in the manifest itself, by the paths that they get.
+    pub inline: BTreeMap<String, String>,
+    /// Folders of skills, and folders that contain such folders.
+    pub skills: Vec<String>,
     /// The default folders that the manifest's agent does not read because of it.
     pub replaced: BTreeSet<&'static str>,
     pub notes: Vec<Note>,
@@ -38,7 +42,6 @@ enum Wrong {
     Form,
     Missing,
     NoSkill,
-    Inline,
 }
 
 impl Wrong {
@@ -54,7 +57,6 @@ impl Wrong {
             Self::Form => "must be a path",
             Self::Missing => "is not among the plugin's files",
             Self::NoSkill => "is not a skill's folder, or a folder of skills",
-            Self::Inline => "is written in the manifest itself, which mcpkg does not import",
         }
     }
 }
@@ -196,10 +198,13 @@ impl<'r> Reading<'r> {
             Value::Object(commands) if list.holds == Holds::Commands => {
                 let mut entries = Vec::new();
                 for (name, command) in commands {
-                    match command.get("source").and_then(Value::as_str) {
-                        Some(path) => entries.push(Entry { name: Some(name), path }),
-                        None if command.get("content").is_some() => self.is_wrong(Wrong::Inline, list, name),
-                        None => self.is_wrong(Wrong::Form, list, name),
+                    let text = |key: &str| command.get(key).and_then(Value::as_str);
+                    match (text("source"), text("content")) {
+                        (Some(path), _) => entries.push(Entry { name: Some(name), path }),
+                        (None, Some(content)) if stays_inside(name) && !name.contains('/') => {
+                            self.inline(list, name, text("description"), content);
+                        }
+                        _ => self.is_wrong(Wrong::Form, list, name),
                     }
                 }
                 entries
@@ -210,6 +215,15 @@ impl<'r> Reading<'r> {
                 Vec::new()
             }
         }
+    }
+
+    /// Takes a command whose text is in the manifest, as if it were a file in the folder of commands.
+    fn inline(&mut self, list: &List, name: &str, description: Option<&str>, content: &str) {
+        let Some((_, folders)) = agents::in_plugins() else { return };
+        let path = join(self.folder, &format!("{}/{name}.md", folders.commands));
+        let head = description.map(|text| format!("---\ndescription: {}\n---\n\n", Value::from(text)));
+        self.file(list, &path, name);
+        self.lists.inline.insert(path, head.unwrap_or_default() + content);
     }
 
     /// Returns the path relative to the import root; `None` if it does not stay in the plugin.
@@ -238,6 +252,8 @@ impl<'r> Reading<'r> {
                     self.is_wrong(Wrong::Missing, list, path);
                 } else if is_file || !self.below(&below).any(is_skills) {
                     self.is_wrong(Wrong::NoSkill, list, path);
+                } else {
+                    self.lists.skills.push(at.to_owned());
                 }
             }
             Holds::Hooks | Holds::Servers => match is_file {

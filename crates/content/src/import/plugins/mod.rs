@@ -5,7 +5,9 @@
 //! ([`open`]). No manifest can name a file outside of its plugin, because it only selects among the files that were found.
 
 mod client;
+pub mod entries;
 mod lists;
+pub mod marketplace;
 mod open;
 pub mod place;
 pub mod servers;
@@ -19,22 +21,35 @@ use super::reason::{Note, Reason};
 use crate::skills::MAIN;
 use client::{is_namespace, of_client};
 use lists::Lists;
+use marketplace::Marketplace;
 use mcpkg_agents::agents::{ALL, Agent, open_plugins};
 use mcpkg_store::agent_files::Kind;
 use open::Manifest;
-use place::{Found, Listed, ReadFile, copilot, join, manifest};
+use place::{AT_TOP, FILES, Found, Listed, ReadFile, copilot, join, manifest};
+
+/// Claude Code's manifest in a plugin, and the field of a manifest or an entry with MCP servers.
+const CLAUDES: &str = ".claude-plugin/plugin.json";
+const SERVERS: &str = "mcpServers";
 
 /// The plugins in a folder, and what their manifests say.
 #[derive(Debug, Default)]
 pub struct Plugins {
     /// The folders with a valid manifest at their top.
     folders: BTreeSet<String>,
+    /// The folders that a marketplace lists as whole plugins.
+    of_marketplace: BTreeSet<String>,
     /// The folders with the manifest of a valid Agent Plugin.
     open: BTreeSet<String>,
     /// What lists say about files.
     listed: BTreeMap<String, Destination>,
+    /// The texts of commands in manifests, by the paths that they get.
+    pub inline: BTreeMap<String, String>,
     /// Files of hooks and MCP servers in lists, and the agents of these lists.
     kept: BTreeMap<String, (Kind, &'static str)>,
+    /// Folders of skills in lists, and folders that contain such folders.
+    skills: BTreeSet<String>,
+    /// The plugins whose MCP servers Claude Code loads from their entries in its marketplace.
+    entries: Vec<String>,
     /// Default folders that no agent reads, because a list replaces them.
     replaced: BTreeSet<String>,
     /// The folders of skills that violate the specification which their plugin follows.
@@ -43,20 +58,28 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Reads the manifests among the files at `paths`.
+    /// Reads the manifests and marketplaces among the files at `paths`.
     pub fn read<'p>(paths: impl Iterator<Item = &'p str> + Clone, read: ReadFile<'_>) -> Self {
         let mut plugins = Self::default();
         let mut by_folder: BTreeMap<&str, Vec<Found<'_>>> = BTreeMap::new();
         for found in paths.clone().filter_map(manifest) {
             by_folder.entry(found.folder).or_default().push(found);
         }
-        if by_folder.is_empty() {
+        if by_folder.is_empty() && !paths.clone().any(|path| FILES.contains(&path)) {
             return plugins;
         }
         let paths: BTreeSet<&str> = paths.collect();
         for (folder, manifests) in by_folder {
             plugins.plugin(folder, &manifests, &paths, read);
         }
+        let market = Marketplace::among(&paths, read);
+        for plugin in market.listed() {
+            plugins.add(&plugin, &paths);
+            if let (AT_TOP, Some(agent)) = (plugin.file, copilot()) {
+                plugins.kept.insert(AT_TOP.to_owned(), (Kind::Plugin, agent.id));
+            }
+        }
+        plugins.notes.extend(market.notes);
         plugins
     }
 
@@ -101,12 +124,8 @@ impl Plugins {
                 self.folders.insert(folder.to_owned());
                 self.kept.insert(path.to_owned(), (Kind::Plugin, agent.id));
             }
-            for (path, to) in lists.files {
-                self.listed.entry(path).or_insert(to);
-            }
-            for (path, kind) in lists.kept {
-                self.kept.entry(path).or_insert((kind, agent.id));
-            }
+            self.inline.extend(lists.inline);
+            self.take(lists.files, lists.kept, lists.skills, agent);
             match agent.imports.in_plugins {
                 Some(_) => claudes = Some(lists.replaced),
                 None => others.push((agent, lists.replaced)),
@@ -132,18 +151,48 @@ impl Plugins {
     }
 
     /// Adds the files that the entry of a marketplace lists. They do not replace those in default folders.
-    pub fn add(&mut self, plugin: &Listed, paths: &BTreeSet<&str>) {
+    fn add(&mut self, plugin: &Listed, paths: &BTreeSet<&str>) {
+        if plugin.is_whole {
+            self.of_marketplace.insert(plugin.folder.clone());
+        }
         let claude = ALL.iter().copied().find(|agent| agent.imports.in_plugins.is_some());
         let form = claude.and_then(|agent| Some((agent, agent.imports.manifest.as_ref()?)));
         let (Some((agent, form)), Some(entry)) = (form, &plugin.entry) else { return };
-        let lists = Lists::read(plugin.file, &plugin.folder, agent, form, entry, paths);
+        let mut entry = entry.clone();
+        let has_manifest = paths.contains(join(&plugin.folder, CLAUDES).as_str());
+        match (entry.get(SERVERS), has_manifest) {
+            (None, _) => {}
+            (Some(_), true) => {
+                let text = format!(
+                    "lists MCP servers of the plugin '{}', which {} does not load, because the plugin has its own manifest",
+                    plugin.name, agent.title
+                );
+                self.notes.push(Note { path: plugin.file.to_owned(), line: None, text });
+                entry.shift_remove(SERVERS);
+            }
+            (Some(servers), false) => self.entries.extend(servers.is_object().then(|| plugin.name.clone())),
+        }
+        let entry = Value::Object(entry).to_string();
+        let lists = Lists::read(plugin.file, &plugin.folder, agent, form, entry.as_bytes(), paths);
         self.notes.extend(lists.notes);
-        for (path, to) in lists.files {
+        self.inline.extend(lists.inline);
+        self.take(lists.files, lists.kept, lists.skills, agent);
+    }
+
+    fn take(
+        &mut self,
+        files: BTreeMap<String, Destination>,
+        kept: BTreeMap<String, Kind>,
+        skills: Vec<String>,
+        agent: &Agent,
+    ) {
+        for (path, to) in files {
             self.listed.entry(path).or_insert(to);
         }
-        for (path, kind) in lists.kept {
+        for (path, kind) in kept {
             self.kept.entry(path).or_insert((kind, agent.id));
         }
+        self.skills.extend(skills);
     }
 
     /// Finds the skills of an Agent Plugin that violate the specification of skills.
@@ -160,9 +209,14 @@ impl Plugins {
         }
     }
 
-    /// Returns the folders of plugins, apart from those that their paths prove.
+    /// Returns the folders with manifests at their top, apart from those that their paths prove.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.folders.iter().map(String::as_str)
+    }
+
+    /// Returns the folders that a marketplace lists as whole plugins.
+    pub fn of_marketplace(&self) -> impl Iterator<Item = &str> {
+        self.of_marketplace.iter().map(String::as_str)
     }
 
     /// Returns what a manifest says about a file, whatever other files are next to it; `None` if it says nothing.
@@ -196,6 +250,17 @@ impl Plugins {
             _ => return None,
         };
         Some((kind, open_plugins::ID, PluginFile::Open))
+    }
+
+    /// Returns the plugins whose MCP servers are loaded from their entries in the marketplace's file at a path.
+    pub fn entries(&self, path: &str) -> &[String] {
+        if path == FILES[0] { &self.entries } else { &[] }
+    }
+
+    /// Whether a list names a skill's folder, or the folder that contains it.
+    pub fn lists_skill(&self, folder: &str) -> bool {
+        let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        self.skills.contains(folder) || self.skills.contains(above)
     }
 
     /// Whether agents read this default folder of a plugin.

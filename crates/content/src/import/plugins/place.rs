@@ -1,5 +1,7 @@
 //! Recognizes manifests of plugins by their paths.
 
+use serde_json::{Map, Value};
+
 use crate::skills::{LOWER_MAIN, MAIN};
 use mcpkg_agents::agents::{ALL, Agent, open_plugins};
 
@@ -9,17 +11,31 @@ pub type ReadFile<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 /// The largest manifest that is read, in bytes.
 pub const MAX_MANIFEST: u64 = 4 << 20;
 
+/// The file at the top of a repository in which Copilot looks for a marketplace.
+pub const AT_TOP: &str = "marketplace.json";
+
+/// The files in which agents look for a marketplace. If several list the same plugin, the first one counts.
+pub const FILES: [&str; 6] = [
+    ".claude-plugin/marketplace.json",
+    ".agents/plugins/marketplace.json",
+    ".cursor-plugin/marketplace.json",
+    ".plugin/marketplace.json",
+    ".github/plugin/marketplace.json",
+    AT_TOP,
+];
+
 /// A plugin that the marketplace of a repository lists.
 #[derive(Clone, Debug)]
 pub struct Listed {
+    pub name: String,
     /// The marketplace's file.
     pub file: &'static str,
     /// The plugin's folder.
     pub folder: String,
     /// Whether everything in the folder belongs to the plugin.
     pub is_whole: bool,
-    /// Its entry as JSON, if it lists files as a manifest of Claude Code does.
-    pub entry: Option<Vec<u8>>,
+    /// Its entry, if it lists files as a manifest of Claude Code does.
+    pub entry: Option<Map<String, Value>>,
 }
 
 /// A manifest that was found.
@@ -57,7 +73,7 @@ pub(super) fn manifest(path: &str) -> Option<Found<'_>> {
 /// Whether the content of the file at a path decides what other files are.
 pub fn decides(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    name == open_plugins::MANIFEST || path == MAIN || name == LOWER_MAIN
+    name == open_plugins::MANIFEST || path == MAIN || name == LOWER_MAIN || FILES.contains(&path)
 }
 
 /// Returns the paths of manifests at the top of a plugin.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::stray::{self, MAX_READ};
 use crate::import::paths::destination::{Destination, ForAgent, PluginFile};
-use crate::import::plugins::servers;
+use crate::import::plugins::{entries, servers};
 use crate::import::reason::{Note, Reason};
 use crate::item::{File, server::Server};
 use mcpkg_agents::agents;
@@ -71,7 +71,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     }
     let Some(dialect) = agents::dialect_of(agent) else { return whole(file, is.kind, secrets) };
     let dialect = if is_manifest || is.plugin == PluginFile::Vendor { dialect.in_manifest() } else { *dialect };
-    if is_manifest && !holds_servers(&dialect, &text) {
+    if is_manifest && to.entries.is_empty() && !holds_servers(&dialect, &text) {
         return whole(file, is.kind, secrets);
     }
     let mut notes = Vec::new();
@@ -85,10 +85,21 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
             Err(why) => return Ok(Err(malformed(None, &why))),
         }
     }
-    let Intake { servers: entries, text: after, notes: more } = match take_in(&dialect, &text, is.plugin, secrets) {
+    let taken = match to.entries.is_empty() {
+        true => take_in(&dialect, &text, is.plugin, secrets),
+        false => take_in_entries(&dialect, &text, &to.entries, secrets),
+    };
+    let Intake { servers: entries, text: after, notes: more } = match taken {
         Ok(taken) => taken,
         Err(fault) => return Ok(Err(at(fault))),
     };
+    if !to.entries.is_empty() {
+        // Other entries may have values too.
+        let rest = File { content: content(after.clone()), ..file.clone() };
+        if stray::holds_values(&rest, secrets)? {
+            return Ok(Err(stray::left_out(file)));
+        }
+    }
     notes.extend(more);
     let altered = (after != original).then(|| why_altered(&notes));
     let mut notes: Vec<Note> = notes.into_iter().map(note).collect();
@@ -137,18 +148,36 @@ fn valid_servers(dialect: &Dialect, text: &str) -> Result<(String, Vec<String>),
 
 /// Reads the MCP servers of a file. In a plugin, they may be at the top of the file.
 fn take_in(dialect: &Dialect, text: &str, plugin: PluginFile, secrets: &mut Secrets) -> Result<Intake, Fault> {
-    const OPENED: &str = "{\"mcpServers\":";
     let has_key = |value: &Value| value.get(dialect.document.key()).is_some();
     if plugin != PluginFile::Vendor
         || dialect.document.value(text).is_ok_and(|value| has_key(&value) || !value.is_object())
     {
         return dialect.take_in(text, secrets);
     }
-    let mut taken = dialect.take_in(&format!("{OPENED}{text}}}"), secrets)?;
-    let inner = taken.text.strip_prefix(OPENED).and_then(|rest| rest.strip_suffix('}'));
+    let mut taken = dialect.take_in(&entries::opened(text), secrets)?;
     // If the file had to be written again, it keeps the usual key.
-    taken.text = inner.map_or_else(|| taken.text.clone(), str::to_owned);
+    taken.text = entries::closed(&taken.text).map_or_else(|| taken.text.clone(), str::to_owned);
     Ok(taken)
+}
+
+/// Reads the MCP servers in the entries of a marketplace's file. Their names begin with those of their plugins.
+fn take_in_entries(dialect: &Dialect, text: &str, of: &[String], secrets: &mut Secrets) -> Result<Intake, Fault> {
+    let mut all = Intake { text: text.to_owned(), ..Intake::default() };
+    let mut changed = Vec::new();
+    for (plugin, place) in entries::places(dialect, text) {
+        if !of.contains(&plugin) {
+            continue;
+        }
+        let Intake { servers, text: after, notes } =
+            dialect.take_in(&entries::opened(&text[place.clone()]), secrets)?;
+        all.servers.extend(servers.into_iter().map(|(name, read)| (entries::name(&plugin, &name), read)));
+        all.notes.extend(notes);
+        changed.push((place, entries::closed(&after).unwrap_or("{}").to_owned()));
+    }
+    for (place, after) in changed.into_iter().rev() {
+        all.text.replace_range(place, &after);
+    }
+    Ok(all)
 }
 
 /// Stores a file unchanged, unless it contains MCP servers with values in a place where its agent does not read servers.

@@ -289,3 +289,38 @@ fn front_matter_that_cannot_be_read_is_kept_and_said_with_its_line() {
     assert_eq!((note["path"].as_str(), note["line"].is_u64()), (Some(".claude/rules/broken.md"), true), "{note}");
     assert!(reply.hints[0].starts_with("`.claude/rules/broken.md:"), "{:?}", reply.hints);
 }
+
+#[test]
+fn a_skill_where_no_agent_looks_gives_way_to_one_of_the_same_name() {
+    let world = World::new();
+    let skill = |text: &str| format!("---\nname: tdd\ndescription: {text}\n---\n{text}\n");
+    world.file("docs/ja/skills/tdd/SKILL.md", skill("Kensa")).file("docs/ja/skills/tdd/more.md", "More\n");
+    world.file("docs/ja/skills/only/SKILL.md", skill("Only")).file("docs/copy/skills/tdd/SKILL.md", skill("Tests"));
+    world.file("skills/tdd/SKILL.md", skill("Tests")).file(".claude-plugin/plugin.json", r#"{"name": "p"}"#);
+    let reply = world.import_as(&[], &[""]).unwrap();
+    assert_eq!(world.uris(), ["skill://only/SKILL.md", "skill://tdd/SKILL.md"]);
+    assert_eq!(world.resource("skill://tdd/SKILL.md").1, skill("Tests").as_bytes());
+    let left = |path: &str| json!({ "path": path, "reason": "agents find another skill of that name" });
+    let expected = [left("docs/ja/skills/tdd/SKILL.md"), left("docs/ja/skills/tdd/more.md")];
+    assert_eq!(reply.data["left_out"], json!(expected));
+    let why = "1 skill was skipped, such as `docs/ja/skills/tdd/SKILL.md`: agents do not look there";
+    assert!(reply.hints.iter().any(|hint| hint.starts_with(why)), "{:?}", reply.hints);
+    // Their own folder is a project of its own.
+    world.import_as(&["--create-project", "ja"], &["docs/ja/skills"]).unwrap();
+    // Skills of two plugins, or in two folders where agents look, are several.
+    let world = World::new();
+    world.file("plugins/a/skills/tdd/SKILL.md", skill("A")).file("plugins/b/skills/tdd/SKILL.md", skill("B"));
+    world.file(".cursor/skills/tdd/SKILL.md", skill("C")).file("plugins/c/other/tdd/SKILL.md", skill("D"));
+    world.file("plugins/c/.claude-plugin/plugin.json", r#"{"name": "c", "skills": ["./other/tdd"]}"#);
+    world.import_as(&[], &[""]).unwrap();
+    let names =
+        ["skill://tdd/SKILL.md", "skill://a-tdd/SKILL.md", "skill://b-tdd/SKILL.md", "skill://other-tdd/SKILL.md"];
+    for name in names {
+        world.resource(name);
+    }
+    // As many as there are, if agents look for none of them.
+    let world = World::new();
+    world.file("x/tdd/SKILL.md", skill("X")).file("y/tdd/SKILL.md", skill("Y"));
+    world.import_as(&[], &[""]).unwrap();
+    assert_eq!(world.uris().len(), 2);
+}

@@ -127,10 +127,6 @@ fn a_wrong_entry_is_a_note_and_the_rest_comes_in_where_claude_code_loads_it() {
         ),
         (r#""commands": ["./x", "./none"]"#, "`./none` in `commands` is not among the plugin's files"),
         (
-            r#""commands": {"a": {"source": "./x/a.md"}, "b": {"content": "B"}}"#,
-            "`b` in `commands` is written in the manifest",
-        ),
-        (
             r#""skills": ["./y/s1/SKILL.md"], "agents": "./x/a.md""#,
             "`./y/s1/SKILL.md` in `skills` is not a skill's folder",
         ),
@@ -246,6 +242,98 @@ fn a_folder_of_subagents_comes_in_and_goes_out_as_it_was() {
     let reply = part.import_as(&[], &["01/api.md"]).unwrap();
     assert_eq!(reply.data["notes"], json!([]));
     part.resource("subagent://api");
+}
+
+#[test]
+fn a_command_in_the_manifest_itself_is_a_command() {
+    let world = World::new();
+    let commands =
+        r#"{"inl": {"content": "Look at $ARGUMENTS", "description": "Looks: it"}, "about": {"source": "./x/c1.md"}}"#;
+    world.file("p/.claude-plugin/plugin.json", format!(r#"{{"name": "p", "commands": {commands}}}"#));
+    world.file("p/x/c1.md", "About\n").file("p/commands/own.md", "Own\n");
+    world.import_as(&[], &[""]).unwrap();
+    let (attributes, text) = world.prompt("inl");
+    assert_eq!((attributes.description.as_deref(), attributes.arguments.len()), (Some("Looks: it"), 1), "{text}");
+    assert_eq!(world.items().len(), 2, "the map replaces the folder");
+    let again = world.import_as(&[], &[""]).unwrap();
+    assert_eq!(again.data["created"], json!([]));
+    // An export has it as a file, which an import reads as the same command.
+    let out = world.folder.path().join("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    assert!(std::fs::read_to_string(out.join("p/commands/inl.md")).unwrap().ends_with("Look at $ARGUMENTS"));
+    let other = World::new();
+    other.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
+    assert_eq!(other.items(), world.items());
+}
+
+#[test]
+fn an_import_reads_the_marketplaces_of_the_folder() {
+    let market = |file: &str, entry: &str| {
+        let text = format!(r#"{{"name": "m", "owner": {{"name": "o"}}, "plugins": [{entry}]}}"#);
+        Seen::of(&[
+            (file, &text),
+            ("kit/commands/go.md", "Go\n"),
+            ("kit/agents/a.md", AGENT),
+            ("kit/x/extra.md", "Extra\n"),
+            ("kit/.mcp.json", r#"{"one": {"command": "one"}}"#),
+        ])
+    };
+    let claudes = ".claude-plugin/marketplace.json";
+    // A folder that is listed is a plugin without a manifest.
+    for file in [claudes, ".agents/plugins/marketplace.json", ".github/plugin/marketplace.json", "marketplace.json"] {
+        let seen = market(file, r#"{"name": "kit", "source": "./kit"}"#);
+        assert_eq!(seen.at("kit/commands/go.md"), "prompt go", "{file}: {}", seen.notes);
+        assert_eq!(seen.at("kit/x/extra.md"), "", "{file}");
+    }
+    let seen = market("marketplace.json", r#"{"name": "kit", "source": "./kit"}"#);
+    assert_eq!(seen.at("marketplace.json"), "plugin marketplace.json");
+    // The lists of an entry add to the default folders.
+    let seen = market(claudes, r#"{"name": "kit", "source": "./kit", "commands": ["./x/extra.md"]}"#);
+    assert_eq!((seen.at("kit/commands/go.md"), seen.at("kit/x/extra.md")), ("prompt go", "prompt extra"));
+    // An entry that is not strict is all that it lists.
+    let seen = market(claudes, r#"{"name": "kit", "source": "./kit", "strict": false, "commands": ["./x/extra.md"]}"#);
+    assert_eq!((seen.at("kit/commands/go.md"), seen.at("kit/x/extra.md")), ("", "prompt extra"));
+    let seen = market(claudes, r#"{"name": "kit", "source": "./none"}, {"name": "out", "source": "../kit"}"#);
+    assert!(seen.notes.contains("lists the plugin 'kit', whose folder is not in the repository"), "{}", seen.notes);
+    assert!(seen.notes.contains("lists the plugin 'out', whose folder is not in the repository"), "{}", seen.notes);
+    // Other programs have such a file too.
+    let seen = Seen::of(&[("marketplace.json", r#"{"apps": [{"name": "x"}]}"#), ("kit/commands/go.md", "Go\n")]);
+    assert_eq!((seen.at("kit/commands/go.md"), &*seen.notes), ("", ""));
+}
+
+#[test]
+fn servers_in_the_entry_of_a_marketplace_come_in_if_the_plugin_has_no_manifest() {
+    let market = |env: &str| {
+        let servers = format!(r#"{{"one": {{"command": "one", "env": {{"TOKEN": "{env}"}}}}}}"#);
+        format!(
+            "{{\n  \"name\": \"m\", \"owner\": {{\"name\": \"o\"}},\n  \"plugins\": [\n    {{\"name\": \"kit\", \"source\": \"./kit\", \
+             \"mcpServers\": {servers}}},\n    {{\"name\": \"box\", \"source\": \"./box\", \"mcpServers\": {{\"one\": {{\"command\": \"two\"}}}}}}\n  ]\n}}\n"
+        )
+    };
+    let file = ".claude-plugin/marketplace.json";
+    let files = [("kit/commands/go.md", "Go\n"), ("box/commands/up.md", "Up\n")];
+    let of = |more: &[(&str, &str)]| Seen::of(&[&[(file, market("${TOKEN}").as_str())][..], &files, more].concat());
+    let seen = of(&[]);
+    assert_eq!(seen.at(file), "plugin .claude-plugin/marketplace.json [kit.one off] [box.one off]", "{}", seen.notes);
+    let seen = of(&[("box/.claude-plugin/plugin.json", r#"{"name": "box"}"#)]);
+    assert_eq!(seen.at(file), "plugin .claude-plugin/marketplace.json [kit.one off]");
+    assert!(seen.notes.contains("of the plugin 'box', which Claude Code does not load"), "{}", seen.notes);
+    // The file comes back, and with it what was changed since. A value does not.
+    for (env, is_whole) in [("${TOKEN}", true), ("hunter-two", false)] {
+        let world = World::new();
+        world.file(file, market(env));
+        files.iter().for_each(|(path, text)| drop(world.file(path, text)));
+        world.import_as(&[], &[""]).unwrap();
+        let out = world.folder.path().join("out");
+        let reply = world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+        let text = std::fs::read_to_string(out.join(file)).unwrap();
+        let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(json(&text), json(&market("${TOKEN}")), "{:?}", reply.hints);
+        assert_eq!(text == market(env), is_whole);
+        assert_eq!(reply.data["altered"].as_array().unwrap().is_empty(), is_whole);
+        let manifest: Value = serde_json::from_slice(&std::fs::read(out.join(manifest::FILE)).unwrap()).unwrap();
+        assert_eq!(manifest["servers"].as_array().map_or(0, Vec::len), 0, "{manifest}");
+    }
 }
 
 /// Manifests that try to be more than they may.

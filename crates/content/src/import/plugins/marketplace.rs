@@ -6,27 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::address::{self, Address};
-use crate::import::find::only::Parts;
-use crate::import::plugins::place::Listed;
+use super::place::{AT_TOP, FILES, Listed, ReadFile};
 use crate::import::reason::Note;
+use crate::source::address::{self, Address};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::plural;
 use mcpkg_base::shell::quote;
 use mcpkg_core::names;
-
-/// The files in which agents look for a marketplace. If several list the same plugin, the first one counts.
-pub const FILES: [&str; 5] = [
-    ".claude-plugin/marketplace.json",
-    ".agents/plugins/marketplace.json",
-    ".cursor-plugin/marketplace.json",
-    ".plugin/marketplace.json",
-    ".github/plugin/marketplace.json",
-];
 
 /// The maximum size of a marketplace's file in bytes.
 const MAX: u64 = 8 << 20;
@@ -51,8 +41,8 @@ pub struct Plugin {
     pub description: Option<String>,
     pub place: Place,
     file: &'static str,
-    /// The entry as JSON, if it has lists that import reads.
-    entry: Option<Vec<u8>>,
+    /// The entry, if it has lists that import reads.
+    entry: Option<Map<String, Value>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -95,16 +85,35 @@ impl Marketplace {
         all
     }
 
+    /// Reads the marketplaces among the files at `paths`.
+    pub(super) fn among(paths: &BTreeSet<&str>, read: ReadFile<'_>) -> Self {
+        let is_folder = |folder: &str| {
+            let from = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+            paths.range(from.as_str()..).next().is_some_and(|path| path.starts_with(&from))
+        };
+        let mut all = Self::default();
+        for file in FILES.into_iter().filter(|file| paths.contains(file)) {
+            if let Some(text) = read(file) {
+                all.add(file, &String::from_utf8_lossy(&text), &is_folder);
+            }
+        }
+        all
+    }
+
     fn note(&mut self, file: &str, text: String) {
         self.notes.push(Note { path: file.to_owned(), line: None, text });
     }
 
     /// Adds the plugins in the text of a marketplace's file.
     fn add(&mut self, file: &'static str, text: &str, is_folder: &dyn Fn(&str) -> bool) {
-        let value: Value = match serde_json::from_str(text) {
+        let value: Value = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
             Ok(value) => value,
             Err(error) => return self.note(file, format!("is not valid JSON: {error}")),
         };
+        // Other programs have a `marketplace.json` too. Copilot takes only one with an owner.
+        if file == AT_TOP && !value["owner"].is_object() {
+            return;
+        }
         let Some(entries) = value["plugins"].as_array() else {
             return self.note(file, "has no list of plugins".to_owned());
         };
@@ -125,7 +134,7 @@ impl Marketplace {
                     let description = description.map(|text| text.chars().take(DESCRIBED).collect());
                     let is_strict = entry["strict"] != Value::Bool(false);
                     let has_lists = file == FILES[0] && LISTS.iter().any(|key| !entry[*key].is_null());
-                    let entry = has_lists.then(|| entry.to_string().into_bytes());
+                    let entry = entry.as_object().filter(|_| has_lists).cloned();
                     new.push((Plugin { name: name.to_owned(), description, place, file, entry }, is_strict));
                 }
                 Err(why) => self.note(file, format!("lists the plugin '{name}', {why}")),
@@ -159,6 +168,7 @@ impl Marketplace {
     pub fn listed(&self) -> Vec<Listed> {
         let listed = |plugin: &Plugin| match &plugin.place {
             Place::Here { folder, paths } => Some(Listed {
+                name: plugin.name.clone(),
                 file: plugin.file,
                 folder: folder.clone(),
                 is_whole: paths.contains(folder),
@@ -169,13 +179,13 @@ impl Marketplace {
         self.plugins.iter().filter_map(listed).collect()
     }
 
-    /// Returns the parts of the repository that belong to the chosen plugins.
-    pub fn parts(&self, chosen: &[String]) -> Parts {
-        let mut parts = Parts::default();
+    /// Returns the folders and files of the repository that belong to plugins, and whether these plugins are chosen.
+    pub fn parts(&self, chosen: &[String]) -> BTreeMap<String, bool> {
+        let mut parts = BTreeMap::new();
         for plugin in &self.plugins {
             if let Place::Here { paths, .. } = &plugin.place {
                 for path in paths {
-                    *parts.0.entry(path.clone()).or_default() |= chosen.contains(&plugin.name);
+                    *parts.entry(path.clone()).or_default() |= chosen.contains(&plugin.name);
                 }
             }
         }
