@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sse: false,
         hosts: Vec::new(),
         origins: Vec::new(),
+        sign_in: None,
         key_required: false,
         rate: None,
         tls: None,
