@@ -20,7 +20,9 @@ fn reached(context: &Context) -> Vec<(Place, Screen)> {
     let mut next: Vec<Place> = ROOTS.into_iter().map(|(_, _, place)| place).collect();
     let mut screens = Vec::new();
     while let Some(place) = next.pop() {
-        if !known.insert(place.clone()) || known.len() > 600 {
+        // A form has no actions.
+        let is_form = matches!(place, Place::Form(_) | Place::Filled(..));
+        if is_form || !known.insert(place.clone()) || known.len() > 600 {
             continue;
         }
         for view in 0..3 {

@@ -136,7 +136,8 @@ fn taking<'c>(context: &'c Context, noun: &str) -> impl Iterator<Item = &'static
 
 /// Returns the name of a command's first positional argument.
 fn first_argument(entry: &'static Entry) -> Option<String> {
-    let command = entry.augment(clap::Command::new("mcpkg"));
+    let mut command = entry.augment(clap::Command::new("mcpkg"));
+    command.build();
     command.get_positionals().next().map(|argument| argument.get_id().to_string())
 }
 
