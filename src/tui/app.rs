@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, ROOTS, Text};
-use mcpkg_console::screen::{Body, List, Row, Tone};
+use mcpkg_console::screen::{Body, Line, List, Row, Tone};
 use mcpkg_console::{Does, Invocation, Part, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
 use super::level::{Level, Shown, UNSAVED};
-use super::message::{Message, Question, Task, Ticket, failed};
+use super::message::{Message, Question, Task, Ticket};
 use super::question::Asking;
 
 /// Where typed characters go. With `Nothing`, letters are commands.
@@ -48,6 +48,8 @@ pub struct App {
     /// Closed [`Place::Ask`] panels whose agent is still running.
     pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
+    /// The lines of the error that the message names.
+    pub(super) failure: Option<Vec<Line>>,
     /// The note to send with the next approval or denial. It stays until that succeeds.
     pub note: String,
     /// The number of items in the inbox; `None` until it is loaded.
@@ -82,6 +84,7 @@ impl App {
             later: VecDeque::new(),
             aside: Vec::new(),
             message: None,
+            failure: None,
             note: String::new(),
             waiting: None,
             asks: None,
@@ -156,7 +159,7 @@ impl App {
                 match result {
                     Ok(true) => self.say(Tone::Good, "Marked as reviewed"),
                     Ok(false) => self.say(Tone::Plain, "Not marked as reviewed any more"),
-                    Err(error) => self.say(Tone::Bad, &failed(&error)),
+                    Err(error) => self.fail(&error, None),
                 }
                 self.reload(&mut tasks);
             }
@@ -432,7 +435,7 @@ impl App {
             }
             // You said no, which is not a failure.
             Err(error) if error.code() == Code::ConfirmRequired => self.say(Tone::Plain, &error.to_string()),
-            Err(error) => self.say(Tone::Bad, &failed(error)),
+            Err(error) => self.fail(error, Some(invocation)),
         }
         self.level_mut().previewed = None;
         if self.level().place.is_live() {
@@ -459,6 +462,7 @@ impl App {
     }
 
     pub fn say(&mut self, tone: Tone, text: &str) {
+        self.failure = None;
         self.message = Some((tone, text.to_owned()));
     }
 

@@ -1,14 +1,15 @@
 //! Copies the shell command of an action, or the text on the screen, to the terminal's clipboard.
 
 use mcpkg_console::screen::{Body, Line, Row, Screen, Tone, quoted};
-use mcpkg_console::{Does, Place};
+use mcpkg_console::{Does, Invocation, Place};
 
 use super::app::App;
 use super::level::{Level, Shown};
 use super::message::{Copied, Task};
 
 impl App {
-    /// Copies the shell command of the form, or of the first action that runs an operation.
+    /// Copies the shell command of the form, of the first action that runs an operation, or else the one that shows the marked
+    /// row.
     pub(super) fn copy_command(&mut self, tasks: &mut Vec<Task>) {
         let command = match self.form() {
             Some(form) => Some(form.invocation()),
@@ -17,6 +18,7 @@ impl App {
                 Does::Open(_) | Does::Replace(_) | Does::More | Does::Note | Does::Review(_) => None,
             }),
         };
+        let command = command.or_else(|| command_of(self.level().selected_row()?.look.as_ref()?));
         match command {
             Some(command) => tasks.push(Task::Copy(Copied { what: "command", text: command.command() })),
             None => self.say(Tone::Plain, "There is no command to copy here; C copies the text"),
@@ -73,6 +75,17 @@ impl Level {
         };
         Some(Copied { what: "text", text: lines.join("\n") + "\n" })
     }
+}
+
+/// Returns the command for a place that a row opens; `None` if there is no single one.
+fn command_of(place: &Place) -> Option<Invocation> {
+    Some(match place {
+        Place::Form(words) | Place::List(words) => Invocation::new(words),
+        Place::Filled(words, name) => Invocation::new(words).with(name),
+        Place::Shown(noun, name) => Invocation::new(&format!("{noun} show")).with(name),
+        Place::Event(seq) => Invocation::new("undo").with(seq.to_string()),
+        _ => return None,
+    })
 }
 
 fn texts(lines: &[Line]) -> Vec<String> {

@@ -28,6 +28,9 @@ impl App {
             return self.leave(tasks);
         }
         self.is_leaving = false;
+        if self.open_failure(key) {
+            return;
+        }
         if self.typing != Typing::Nothing {
             return self.type_key(key, tasks);
         }

@@ -11,6 +11,7 @@ mod draw;
 mod editing;
 mod editor;
 mod editor_questions;
+mod failure;
 mod history;
 mod keys;
 mod level;

@@ -9,7 +9,7 @@ use mcpkg_console::screen::Tone;
 
 use super::app::{App, Typing};
 use super::editor::Lower;
-use super::message::{Edited, Task, Version, failed};
+use super::message::{Edited, Task, Version};
 
 impl App {
     /// Takes the result of work on a text. A result for an older version of the text is dropped, except for errors of
@@ -24,7 +24,7 @@ impl App {
         let is_current = editor.version() == version;
         match result {
             Edited::Checked(Ok(findings)) if is_current => (editor.findings, editor.is_checked) = (findings, true),
-            Edited::Checked(Err(error)) if is_current => self.say(Tone::Bad, &failed(&error)),
+            Edited::Checked(Err(error)) if is_current => self.fail(&error, None),
             Edited::Described(fields) if is_current => editor.take_fields(fields),
             Edited::Planned(lines) if is_current => editor.plan = lines,
             Edited::Meant(lines) if is_current && !lines.is_empty() => {
@@ -40,7 +40,7 @@ impl App {
             }
             Edited::Set(_, Err(error)) => {
                 editor.wanted = None;
-                self.say(Tone::Bad, &failed(&error));
+                self.fail(&error, None);
             }
             Edited::Set(..) => {
                 editor.wanted = None;
@@ -48,7 +48,7 @@ impl App {
             }
             // The terminal belonged to $EDITOR, so the text here is still the one that it got.
             Edited::Rewritten(Ok(text)) => self.edited(|editor| editor.replace(&text), tasks),
-            Edited::Rewritten(Err(error)) => self.say(Tone::Bad, &failed(&error)),
+            Edited::Rewritten(Err(error)) => self.fail(&error, None),
             Edited::Picked(number, result) => self.picked(version, number, result, tasks),
             Edited::Checked(_) | Edited::Described(_) | Edited::Planned(_) | Edited::Meant(_) | Edited::Saved(..) => {}
         }
@@ -74,7 +74,7 @@ impl App {
                 if self.typing == Typing::Pick {
                     self.typing = Typing::Nothing;
                 }
-                self.say(Tone::Bad, &failed(&error));
+                self.fail(&error, None);
             }
         }
     }
@@ -120,7 +120,7 @@ impl App {
                     editor.document.text = text;
                     editor.document.meanwhile = None;
                 }
-                self.say(Tone::Bad, &failed(&error));
+                self.fail(&error, None);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What was typed is not lost: throwing a text away asks, a form's field stays, and a copy that failed says so.
 
+use mcpkg_base::error::{Code, Error};
+use mcpkg_console::Invocation;
 use mcpkg_console::form::Form;
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body, Screen};
@@ -117,6 +119,13 @@ fn the_marked_row_the_pane_and_the_text_of_an_editor_can_be_copied() {
     app.update(Message::Copied(Copied { what: "text", text }, true));
     assert!(frame(&mut app, 80, 24).contains("Copied: 6 lines"));
     assert!(copied(&mut changed()).starts_with("workflow: app_with_db\n"));
+    // A row without an action is copied as the command of what it opens.
+    let mut app = inbox();
+    let Shown::Screen(screen) = &mut app.level_mut().shown else { panic!("a screen") };
+    let Body::List(list) = &mut screen.body else { panic!("a list") };
+    list.rows[0].actions.clear();
+    list.rows[0].look = Some(Place::Event(17));
+    assert!(matches!(&press(&mut app, KeyCode::Char('c'))[..], [Task::Copy(copied)] if copied.text == "mcpkg undo 17"));
 }
 
 #[test]
@@ -152,4 +161,20 @@ fn the_view_of_a_preview_holds_for_all_rows_and_for_what_enter_opens() {
     assert_eq!(view(&press(&mut app, KeyCode::Char('v'))), Some(1));
     assert!(frame(&mut app, 120, 24).contains(", as agents see it"));
     assert_eq!(view(&press(&mut app, KeyCode::Char('j'))), Some(1));
+}
+
+#[test]
+fn enter_shows_a_whole_error_with_its_hints_and_its_command() {
+    let mut app = inbox();
+    let call = Invocation::new("draft approve").with("1");
+    let error = Error::new(Code::WorkflowInvalid, "Draft 1 has 1 error; nothing was changed").hint("fix the draft");
+    app.update(Message::Done(call, Err(error)));
+    assert!(frame(&mut app, 80, 24).contains(" enter the whole error  a approve"));
+    press(&mut app, KeyCode::Enter);
+    let text = frame(&mut app, 80, 24);
+    let lines =
+        ["error: Draft 1 has 1 error; nothing was changed", "hint: fix the draft", "command: mcpkg draft approve 1"];
+    assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+    press(&mut app, KeyCode::Esc);
+    assert!(frame(&mut app, 80, 24).contains(" enter look  a approve"));
 }

@@ -197,6 +197,10 @@ fn keys(app: &App, width: usize) -> Line<'static> {
     }
     let is_editor = app.level().editor.is_some();
     let mut keys = offered(app);
+    if app.failure.is_some() {
+        keys.retain(|(key, _)| key != "enter");
+        keys.insert(0, ("enter".to_owned(), "the whole error".to_owned()));
+    }
     keys.truncate(if is_editor { 7 } else { 5 });
     let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
     let left = |count: usize| format!(" {}", shown[..count].join("  "));
