@@ -63,6 +63,8 @@ name "$PWD" /mcpkg
 name "$CARGO_TARGET_DIR" /mcpkg/target
 name "${CARGO_HOME:-$HOME/.cargo}" /cargo
 name "$("${RUSTC:-rustc}" --print sysroot)" /rust
+# Cargo names what is below its own folder by relative paths.
+flags+=(--remap-path-prefix=target/outside/debian-rust/usr=/rust)
 export CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export "CFLAGS_${target//-/_}=$paths"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} MCPKG_COMMIT=${MCPKG_COMMIT:-$(git rev-parse HEAD)}

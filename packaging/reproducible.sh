@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows that a release can be made again: builds this commit in two folders with different names, and compares the programs.
-#   reproducible.sh [TARGET]    takes two builds; MCPKG_PROFILE=dev takes a fraction of their time
+#   reproducible.sh [TARGET]    takes the time of two builds; with MCPKG_PROFILE=dev, a fraction of it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-x86_64-unknown-linux-musl} scratch=$(mktemp -d)
