@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds mcpkg as a release has it: stripped, the same bytes from the same commit in every folder, and static on Linux.
+# Builds mcpkg as a release has it: stripped, without paths of this machine, and static on Linux.
 #   build.sh TARGET OUT    writes the program to OUT; ends with 3 and "skipped: why" if this machine lacks the means
 # MCPKG_PROFILE=dev builds without optimisation, to try the build itself in a fraction of the time.
 # Linux targets need only Debian or a rustup target: zig, of PyPI, is the C compiler and linker for all of them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows that a release can be made again: builds this commit in two folders with different names, and compares the programs.
+# Checks that a release can be made again: builds this commit in two folders with different names, and compares the programs.
 #   reproducible.sh [TARGET]    takes the time of two builds; with MCPKG_PROFILE=dev, a fraction of it
 set -euo pipefail
 cd "$(dirname "$0")/.."
