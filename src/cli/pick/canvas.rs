@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::output::{Output, size};
 use super::super::styled_text::{BOLD, CYAN, Lines, StyledText};
-use super::failed;
 use super::list::{Done, List, Style};
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// How often a waiting list checks whether a signal ended the command.
 const LOOK: Duration = Duration::from_millis(50);
@@ -25,10 +24,10 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn open() -> io::Result<Self> {
-        enable_raw_mode()?;
+    pub(super) fn open() -> Result<Self> {
+        enable_raw_mode().map_err(failed)?;
         let canvas = Self { drawn: 0 };
-        queue!(stderr(), Hide)?;
+        queue!(stderr(), Hide).map_err(failed)?;
         Ok(canvas)
     }
 
@@ -108,4 +107,10 @@ impl Drop for Canvas {
         let _ = stderr().flush();
         let _ = disable_raw_mode();
     }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::new(Code::FileFailed, format!("Cannot use the terminal: {error}"))
+        .with_source(error)
+        .hint("--plain asks with one question instead of a list")
 }

@@ -6,7 +6,7 @@
 mod canvas;
 mod list;
 
-use std::io::{self, stderr};
+use std::io::stderr;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ impl Output {
         let above = Lines::of(shown, columns);
         let mut list = List::new(heading, question, groups);
         self.note(&above.rows(columns, true).0);
-        let done = Canvas::open().map_err(failed).and_then(|mut canvas| canvas.run(self, &mut list, &above, cancelled));
+        let done = Canvas::open().and_then(|mut canvas| canvas.run(self, &mut list, &above, cancelled));
         match done? {
             Done::Chosen => {
                 let summary = list.summary();
@@ -52,10 +52,4 @@ impl Output {
 pub(super) fn is_plain() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
         || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1")
-}
-
-fn failed(error: io::Error) -> Error {
-    Error::new(Code::FileFailed, format!("Cannot use the terminal: {error}"))
-        .with_source(error)
-        .hint("--plain asks with one question instead of a list")
 }
