@@ -139,7 +139,7 @@ fn only_a_person_lets_a_critical_finding_in_by_an_import() {
     }
     let dry = scratch.run(&["import", "kit", "--dry-run"]);
     assert_eq!(dry.status, 0, "{dry}");
-    assert!(dry.stderr.contains("critical tags") && dry.stderr.contains("warning fetch-and-run"), "{dry}");
+    assert!(dry.stderr.contains("critical tags") && dry.stderr.contains("warning: fetch-and-run"), "{dry}");
     let Some((shown, status)) = answered(&scratch, &["import", "kit"], "n") else {
         return skipped("there is no script of util-linux");
     };
@@ -245,4 +245,67 @@ fn harmless_findings_are_ignored_until_their_lines_change() {
         let ran = scratch.run(arguments);
         assert!(ran.status == 1 && ran.stderr.contains("hint: `mcpkg "), "{ran}");
     }
+}
+
+#[test]
+fn only_a_person_lets_a_critical_finding_be_deployed() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "bad", HIDDEN]);
+    let root = scratch.path().join("root");
+    std::fs::create_dir(&root).expect("a folder");
+    let deploy = ["deploy", "--apply", "--root", "root", "--target", "claude_code"];
+    let refused = scratch.run(&[&deploy[..], &["--yes"]].concat());
+    assert!(refused.status != 0 && refused.stderr.contains("mcpkg consent"), "{refused}");
+    assert!(scratch.ok(&["inbox"]).contains("critical audit findings"));
+    let file = root.join(".claude/commands/bad.md");
+    assert!(!file.exists());
+    let Some((shown, status)) = answered(&scratch, &deploy, "n") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert!(status != 0 && shown.contains("bad.md:1:9: invisible tag characters"), "{shown}");
+    assert!(!file.exists());
+    let (shown, status) = answered(&scratch, &deploy, "y").expect("a terminal");
+    assert!(status == 0 && file.exists(), "{shown}");
+    // What is there already is not asked about again.
+    scratch.ok(&["prompt", "update", "bad", "--content", &format!("More.\n{HIDDEN}")]);
+    scratch.ok(&[&deploy[..], &["--yes"]].concat());
+}
+
+#[test]
+fn only_a_person_lets_a_critical_finding_in_by_a_sync() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "good", "Be kind."]);
+    scratch.ok(&["sync", "team"]);
+    scratch.file("team/.claude/commands/bad.md", HIDDEN);
+    scratch.file("team/.claude/commands/fine.md", "Say hello.\n");
+    let ran = scratch.run(&["sync", "--yes"]);
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(ran.stderr.contains("critical audit findings, which only a person at a terminal can accept"), "{ran}");
+    let prompts = scratch.ok(&["prompt", "list"]);
+    assert!(prompts.contains("fine") && !prompts.contains("bad"), "{prompts}");
+    let Some((shown, status)) = answered(&scratch, &["sync"], "n") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert!(status != 0 && shown.contains("bad.md:1:9: invisible tag characters"), "{shown}");
+    let (shown, status) = answered(&scratch, &["sync"], "y").expect("a terminal");
+    assert_eq!(status, 0, "{shown}");
+    assert!(scratch.ok(&["prompt", "list"]).contains("bad"));
+    scratch.ok(&["sync", "--check"]);
+}
+
+#[test]
+fn critical_findings_in_the_project_are_in_the_inbox_until_they_are_accepted() {
+    let scratch = Scratch::with_project();
+    let finding = || {
+        let waiting = scratch.json(&["inbox"])["waiting"].take();
+        waiting.as_array().expect("a list").iter().find(|item| item["kind"] == "finding").cloned()
+    };
+    assert_eq!(finding(), None);
+    scratch.ok(&["prompt", "create", "bad", HIDDEN]);
+    let found = finding().expect("an item");
+    assert_eq!(found["what"], "1 critical finding of `tags`: bad.md");
+    assert_eq!(found["show"], "mcpkg audit p");
+    assert_eq!(found["commands"], serde_json::json!(["mcpkg finding ignore tags p"]));
+    scratch.ok(&["finding", "ignore", "tags", "p"]);
+    assert_eq!(finding(), None);
 }

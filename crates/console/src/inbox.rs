@@ -114,7 +114,7 @@ pub fn screen(context: &Context, survey: Option<&Survey>) -> Result<Screen> {
 fn row(item: Waiting, now: Millis) -> Row {
     let tone = match item.kind {
         "ask" => Tone::Strong,
-        "run" => Tone::Bad,
+        "run" | "finding" => Tone::Bad,
         "drift" | "check" | "sync" => Tone::Warning,
         _ => Tone::Plain,
     };

@@ -29,6 +29,7 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
         Place::Consent(id) => consent::screen(context, id),
         Place::Answers(id) => answers::screen(context, id),
         Place::Sync => survey::screen(context),
+        Place::Audit(project) => survey::audited(context, project),
         Place::Draft(id) => draft::screen(context, id),
         Place::DraftDiff(id, out) => draft::diff(context, id, out),
         Place::Editor(text) => editor::screen(context, text),

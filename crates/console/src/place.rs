@@ -24,6 +24,8 @@ pub enum Place {
     Answers(String),
     /// What a sync with the folder of the last sync would do.
     Sync,
+    /// The audit findings of the project with this name.
+    Audit(String),
     /// The draft with this id.
     Draft(String),
     /// What the draft with this id would change, and the numbers of the hunks to leave out.

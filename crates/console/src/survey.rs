@@ -3,6 +3,8 @@
 //! A survey takes longer than reading the database, so the console makes it in a thread of its own: when the inbox opens,
 //! and for the deployed files also after each commit.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use mcpkg_base::error::{Code, Result};
@@ -26,10 +28,11 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the deployed files, the synced folder and the problems that `mcpkg doctor` finds.
+    /// Looks at the deployed files, the synced folder, the problems that `mcpkg doctor` finds, and
+    /// the critical audit findings in the project.
     pub fn new(context: &Context) -> Self {
         let (files, problems_of_files) = collect(context, &[files]);
-        let (others, other_problems) = collect(context, &[sync, checks]);
+        let (others, other_problems) = collect(context, &[sync, checks, findings]);
         Self { files, others, problems_of_files, other_problems }
     }
 
@@ -124,6 +127,40 @@ fn checks(context: &Context) -> Result<Vec<Waiting>> {
         Waiting { commands: commands(&item.actions), ..item }
     };
     Ok(rows(&data, "checks").iter().filter(|found| text(found, "state") == "problem").map(item).collect())
+}
+
+/// Returns an item for each rule with critical audit findings in the project.
+fn findings(context: &Context) -> Result<Vec<Waiting>> {
+    let project = context.read(|_, project| Ok(project.name.clone()))?;
+    let data = audit(&project).read(context)?;
+    // A file or a source may have the project's name, and then the audit is about it.
+    if data["audited"]["project"].is_null() {
+        return Ok(Vec::new());
+    }
+    let mut rules: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for found in rows(&data, "findings").iter().filter(|found| text(found, "severity") == "critical") {
+        rules.entry(text(found, "rule")).or_default().push(found);
+    }
+    let item = |(rule, found): (&str, Vec<&Value>)| {
+        let what = format!("{} of `{rule}`: {}", count(found.len() as u64, "critical finding"), text(found[0], "path"));
+        let accept = Invocation::new("finding ignore").with(rule).with(&project);
+        let question = format!("Mark what `{rule}` finds in project '{project}' as harmless?");
+        let action = Action::call('a', "accept", accept.clone().asking(question));
+        let look = Place::Audit(project.clone());
+        let item = Waiting::here("finding", "audit", what, look, [audit(&project), accept]);
+        Waiting { id: format!("finding {rule}"), actions: vec![action], ..item }
+    };
+    Ok(rules.into_iter().map(item).collect())
+}
+
+fn audit(project: &str) -> Invocation {
+    Invocation::new("audit").with(project)
+}
+
+/// Shows the audit findings of a project.
+pub fn audited(context: &Context, project: &str) -> Result<Screen> {
+    let found = audit(project).run(context)?;
+    Ok(Screen::text(format!("Inbox > audit of {project}"), reply::lines(&found)))
 }
 
 /// Shows what a sync would do.

@@ -21,7 +21,7 @@ const FAILED: Millis = 24 * 3_600_000;
 /// An item of the inbox.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
-    /// `ask`, `run`, `draft`, `change`, `drift`, `behind`, `sync` or `check`.
+    /// `ask`, `run`, `draft`, `change`, `drift`, `behind`, `sync`, `check` or `finding`.
     pub kind: &'static str,
     /// The number of equal requests that the item stands for. Its commands decide on the one that expires first.
     #[serde(skip_serializing_if = "is_one")]

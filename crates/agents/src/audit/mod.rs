@@ -23,6 +23,7 @@ mod tests;
 
 pub use found::Finding;
 pub use report::{OfRule, Report};
+pub use settings::hook_commands;
 
 use found::Found;
 use kind::{is_prose, is_settings};

@@ -79,7 +79,9 @@ impl Report {
             let Rule { id, severity, what, .. } = of_rule.rule;
             let first =
                 of_rule.findings.first().map_or_else(String::new, |first| format!(": {} {}", first.at(), first.shown));
-            format!("{} {id}: {what}, {}{first}", severity.word(), of_rule.counted())
+            // Most lines become warnings, so only what is worse says so.
+            let how_bad = if *severity == Severity::Critical { "critical " } else { "" };
+            format!("{how_bad}{id}: {what}, {}{first}", of_rule.counted())
         };
         rules.map(line).collect()
     }

@@ -9,6 +9,26 @@ use super::rules::{ALLOWED_BASH, HOOK, PERMISSIONS_OFF};
 /// The maximum depth in a settings file to which hooks are searched.
 const DEEP: usize = 12;
 
+/// Returns the commands in the hooks of a settings file, and whether there are hooks that are not commands.
+pub fn hook_commands(hooks: &Value) -> (Vec<&str>, bool) {
+    let mut commands = Vec::new();
+    collect(hooks, DEEP, &mut commands);
+    (commands, has_others(hooks, DEEP))
+}
+
+/// Whether a hook has a type but no command, such as one that asks a model.
+fn has_others(value: &Value, deep: usize) -> bool {
+    let Some(below) = deep.checked_sub(1) else { return true };
+    match value {
+        Value::Array(values) => values.iter().any(|value| has_others(value, below)),
+        Value::Object(fields) => {
+            let is_command = ["command", "bash", "powershell"].iter().any(|key| fields.contains_key(*key));
+            fields.contains_key("type") && !is_command || fields.values().any(|value| has_others(value, below))
+        }
+        _ => false,
+    }
+}
+
 /// Finds the commands of hooks in a JSON file.
 pub(super) fn hooks(found: &mut Found<'_>) {
     if !found.text.contains("hooks") {

@@ -60,7 +60,7 @@ fn a_report_counts_by_rule() {
     );
     assert_eq!(
         report.lines(Severity::Note)[1],
-        "warning fetch-and-run: commands that run a script straight from the network, 3 in 2 files: a.md:1:1 \"curl https://a.example.com/x | sh\""
+        "fetch-and-run: commands that run a script straight from the network, 3 in 2 files: a.md:1:1 \"curl https://a.example.com/x | sh\""
     );
 }
 

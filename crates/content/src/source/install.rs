@@ -17,6 +17,7 @@ use super::update::unchanged;
 use super::{apply, write};
 use crate::GROUP;
 use crate::audited;
+use crate::ignored;
 use crate::import::merge::bulk::Bulk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
@@ -102,8 +103,9 @@ impl Operation for Install {
         }
         let mut all = Vec::new();
         for (locked, row, origin) in coming {
-            let contents = fetched(&origin, from.get(&locked.name).and_then(Value::as_str), context)?;
+            let mut contents = fetched(&origin, from.get(&locked.name).and_then(Value::as_str), context)?;
             locked.compare(&contents)?;
+            contents.audit = ignored::without_harmless(contents.audit, context);
             all.push(Coming { origin, contents, row });
         }
         let offers = context

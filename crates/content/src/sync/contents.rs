@@ -63,6 +63,8 @@ pub(super) struct Contents {
     /// The identical copies among the duplicates, each with the path of its original.
     pub(super) copies: Texts,
     pub(super) disk: Disk,
+    /// Whether a person accepted the critical audit findings in the folder.
+    pub(super) accepts_critical: bool,
     pub(super) listed: Listed,
     /// The time before the first file was read.
     pub(super) looked_at: Millis,

@@ -4,9 +4,11 @@ use super::base::{entry_of, plain};
 use super::contents::{Contents, There};
 use super::servers;
 use super::step::{Act, Step};
+use crate::audited;
 use crate::item::{Entry, Origin, What, conflict};
 use crate::merge::{Outcome, sides::Sides};
 use crate::stored::{self, Stored};
+use mcpkg_agents::audit::{Finding, Report, scan_bytes};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
@@ -49,6 +51,11 @@ pub(super) fn step(
                 Act::Skip(conflict::WHY.to_owned())
             }
             Act::Give(..) | Act::Merge(..) if contents.disk.others.contains(path) => Act::Skip(IS_LINK.to_owned()),
+            Act::Take | Act::Merge(..) | Act::ProposeChange(_)
+                if !contents.accepts_critical && !critical(db, path, there, ours.as_ref())?.is_empty() =>
+            {
+                Act::Skip(CRITICAL.to_owned())
+            }
             act if act.does_something() && contents.disk.unmerged.contains(path) => {
                 Act::Skip(conflict::UNRESOLVED.to_owned())
             }
@@ -67,6 +74,23 @@ const IS_LINK: &str = "is a link, and sync never replaces links; delete the link
 /// The reason not to overwrite an agent's file that contains more than the project stores.
 const SAYS_MORE: &str = "contains values or settings that the project does not store, so writing the file would \
     lose them; replace the values with variables, or edit the file by hand";
+
+/// The reason to skip a file with critical audit findings.
+pub(super) const CRITICAL: &str = "has critical audit findings, which only a person at a terminal can accept";
+
+/// Returns the critical audit findings in a file that the project's version does not have.
+pub(super) fn critical(db: &Db<'_>, path: &str, there: Option<&There>, ours: Option<&Stored>) -> Result<Vec<Finding>> {
+    let mut report = Report::default();
+    if let Some(there) = there {
+        audited::add(&mut report, path, &there.file)?;
+    }
+    let mut found: Vec<Finding> = report.critical().cloned().collect();
+    if let (Some(ours), false) = (ours, found.is_empty()) {
+        let known = scan_bytes(path, &ours.content(db)?).unwrap_or_default();
+        found.retain(|new| !known.iter().any(|old| old.rule.id == new.rule.id && old.sha256 == new.sha256));
+    }
+    Ok(found)
+}
 
 fn word(entry: &Entry) -> &'static str {
     match entry.what.uri().and_then(|uri| uri.split_once("://")) {

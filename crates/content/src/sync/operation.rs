@@ -12,16 +12,18 @@ use super::approval::Pair;
 use super::contents::{self, Contents};
 use super::journal::{self, Journal};
 use super::plan::Plan;
-use super::report::Report;
-use super::servers;
+use super::report;
+use super::step::Act;
 use super::unchanged;
 use super::write::{self, Outcome};
-use crate::{GROUP, stored};
+use super::{decide, servers};
+use crate::{GROUP, audited, stored};
+use mcpkg_agents::audit::Report;
 use mcpkg_base::disk::{self, FolderLock};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural::count;
 use mcpkg_core::consent::approvable::Approvable;
-use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::projects::{self, Project};
 use mcpkg_store::syncs::{self, Known};
 
@@ -159,8 +161,12 @@ impl Sync {
         let folder = self.folder.clone().unwrap_or_default();
         let (plan, project) = context
             .read(|db, project| Ok((Plan::new(db, project, &contents, &Known::default())?, project.name.clone())))?;
-        let mut reply =
-            Report { project: &project, folder: &folder, dry: true }.of(&plan, &contents, &Outcome::default(), 0);
+        let mut reply = report::Report { project: &project, folder: &folder, dry: true }.of(
+            &plan,
+            &contents,
+            &Outcome::default(),
+            0,
+        );
         reply.differs = true;
         Ok(reply)
     }
@@ -172,7 +178,7 @@ impl Sync {
             let known = syncs::get(db, project.id, &top.to_string_lossy())?;
             Ok((project.clone(), known))
         })?;
-        let report = Report { project: &project.name, folder: top, dry };
+        let report = report::Report { project: &project.name, folder: top, dry };
         // Use the record of an earlier sync only if this user approved the folder, because the database may come from
         // somebody else.
         let known = known.filter(|_| !self.again);
@@ -220,6 +226,9 @@ impl Sync {
             reply.differs = plan.does_anything() || waiting > 0 || !is_whole || !reply.warnings.is_empty();
             return Ok(reply);
         }
+        if context.confirmation == Confirmation::Ask {
+            accept_critical(context, &project, &mut contents, &before)?;
+        }
         if context.is_cancelled() {
             return Err(contents::cancelled());
         }
@@ -241,6 +250,26 @@ impl Sync {
         }
         Ok(reply)
     }
+}
+
+/// Asks the person at the terminal about critical audit findings in what the sync would take from the folder.
+fn accept_critical(context: &Context, project: &Project, contents: &mut Contents, before: &Known) -> Result<()> {
+    let mut report = Report::default();
+    context.store.read(|db| {
+        for step in Plan::new(db, project, contents, before)?.steps {
+            if matches!(&step.act, Act::Skip(why) if why == decide::CRITICAL) {
+                let there = contents.items.get(&step.path);
+                report.add(decide::critical(db, &step.path, there, step.ours.as_ref())?);
+            }
+        }
+        Ok(())
+    })?;
+    if !report.findings.is_empty() {
+        let question = "Sync these files although they have critical audit findings?";
+        (context.ask)(Body::lines(audited::critical_lines(&report)), question)?;
+        contents.accepts_critical = true;
+    }
+    Ok(())
 }
 
 /// Plans a sync, and changes the project. Returns the key of the sync, the plan, and the bases to record after the files are

@@ -14,7 +14,7 @@ use crate::confirm;
 use crate::operations::with_schema;
 use crate::plan::Change;
 use crate::plan::audit;
-use crate::plan::code;
+use crate::plan::code::{self, Risks};
 use crate::plan::prepare::Prepared;
 use crate::plan::show;
 use crate::repo::Checkouts;
@@ -305,15 +305,17 @@ impl Applying<'_> {
             }
             self.check_adopt(context, &prepared)?;
             let changes = &prepared.plan.changes;
-            // A person must consent to code that agents will run. A token or `--yes` is not enough.
-            if approval.is_by_person || code::of(changes).is_empty() {
+            // A person must consent to code that agents will run, and to critical audit findings. A token or `--yes` is not
+            // enough.
+            let risks = risks(context, &prepared);
+            if approval.is_by_person || risks.is_none() {
                 return self.write(context, &right, prepared, approval.consent.as_ref());
             }
             // The person may take long to answer, so release the lock. Then plan again, with the consent.
             drop(right);
             let (inputs, effects) = (self.inputs(context, &prepared), show::effects(changes));
             let consent =
-                code::consent(context, DeployApply::TOOL, &prepared.site, &inputs, &prepared.hash, changes, effects)?;
+                code::consent(context, DeployApply::TOOL, &prepared.site, &inputs, &prepared.hash, &risks, effects)?;
             approval =
                 Approval { checkouts: prepared.checkouts, hash: Some(prepared.hash), consent, is_by_person: true };
         }
@@ -419,14 +421,15 @@ impl Applying<'_> {
             return Ok(None);
         }
         let inputs = self.inputs(context, prepared);
-        let code = code::lines(&code::of(changes)).into_iter();
+        let Risks { code, critical } = risks(context, prepared);
+        let lines = code::lines(&code).into_iter().chain(critical);
         let need = Need {
             operation: DeployApply::TOOL,
             project: prepared.site.project_name(),
             inputs: &inputs,
             plan_hash: &prepared.hash,
             summary: format!("Write to {}: {}", prepared.site.destination(), show::count_line(changes, false)),
-            effects: code.chain(show::effects(changes)).collect(),
+            effects: lines.chain(show::effects(changes)).collect(),
             effect: DeployApply::EFFECT,
         };
         request::ask(context, &need).map(Some)
@@ -439,7 +442,7 @@ impl Applying<'_> {
         self.check_adopt(context, &prepared)?;
         if !changes.is_empty() {
             let code = code::lines(&code::of(changes)).into_iter();
-            let code = code.chain(audit::lines(context, changes, &prepared.site)).map(Body::Sentence);
+            let code = code.chain(audit::shown(context, changes, &prepared.site)).map(Body::Sentence);
             let preview =
                 [show::diffs(changes, &prepared.site), show::listed(&prepared, changes)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());
@@ -449,6 +452,11 @@ impl Applying<'_> {
         }
         Ok(prepared)
     }
+}
+
+fn risks(context: &Context, prepared: &Prepared) -> Risks {
+    let changes = &prepared.plan.changes;
+    Risks { code: code::of(changes), critical: audit::critical(context, changes, &prepared.site) }
 }
 
 /// Returns a hint that `mcpkg plan` shows remarks, because an apply does not repeat them.

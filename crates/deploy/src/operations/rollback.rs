@@ -192,7 +192,8 @@ impl Rollback {
         let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
         if unapproved.is_empty() {
             let changes = &planned.changes;
-            return code::consent(context, Rollback::TOOL, site, &inputs, hash, changes, show::effects(changes));
+            let risks = code::Risks::of_code(changes);
+            return code::consent(context, Rollback::TOOL, site, &inputs, hash, &risks, show::effects(changes));
         }
         let code = code::lines(&code::of(&planned.changes));
         let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();

@@ -4,12 +4,22 @@ use super::{Change, Op};
 use crate::source::Site;
 use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::audit::{Report, scan_bytes};
-use mcpkg_content::ignored;
+use mcpkg_content::{audited, ignored};
 use mcpkg_core::op::Context;
 
 /// Returns a line for each rule with findings in what the changes add: the count, and an example.
 pub fn lines(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
     report(context, changes, site).lines(Severity::Warning)
+}
+
+/// Returns what a person reads before the changes are written: critical findings one by one, the others counted by rule.
+pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
+    audited::lines(&report(context, changes, site))
+}
+
+/// Returns the lines about critical findings in what the changes add. A person has to accept them.
+pub fn critical(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
+    audited::critical_lines(&report(context, changes, site))
 }
 
 /// Audits the new content of the files. Findings that the old content has too are not reported.

@@ -63,11 +63,12 @@ fn of_change(change: &Change) -> Vec<Code> {
         return runs.map(code).collect();
     }
     let is_kept = |id: &String| id.strip_prefix("agent_file:").is_some_and(|path| !path.ends_with("ignore"));
-    let runs = |bytes: &[u8]| !settings::run_nothing(&change.path, bytes);
-    if change.after.bytes().is_some_and(runs) && change.module_ids.iter().any(is_kept) {
-        return vec![code(("hooks, permissions or settings that run programs".to_owned(), false))];
+    match change.after.bytes().filter(|bytes| !settings::run_nothing(&change.path, bytes)) {
+        Some(bytes) if change.module_ids.iter().any(is_kept) => {
+            settings::what_runs(&change.path, bytes).into_iter().map(|runs| code((runs, false))).collect()
+        }
+        _ => Vec::new(),
     }
-    Vec::new()
 }
 
 fn shown(text: &Text) -> String {
@@ -111,28 +112,53 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Asks a person to consent to the changes, and shows `effects` to the person. Returns `None` if the changes do not let
-/// agents run anything.
+/// The parts of a plan that only a person can allow.
+pub struct Risks {
+    pub code: Vec<Code>,
+    /// The lines about critical audit findings.
+    pub critical: Vec<String>,
+}
+
+impl Risks {
+    /// Returns what agents will run after these changes.
+    pub fn of_code(changes: &[Change]) -> Self {
+        Self { code: of(changes), critical: Vec::new() }
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.code.is_empty() && self.critical.is_empty()
+    }
+
+    fn summary(&self) -> &'static str {
+        match (self.code.is_empty(), self.critical.is_empty()) {
+            (_, true) => "including code that agents will run",
+            (true, false) => "including text with critical audit findings",
+            (false, false) => "including code that agents will run and text with critical audit findings",
+        }
+    }
+}
+
+/// Asks a person to consent to the risks, and also shows `effects` to the person. Returns `None` without risks.
 pub fn consent(
     context: &Context,
     operation: &str,
     site: &Site,
     inputs: &Value,
     plan_hash: &str,
-    changes: &[Change],
+    risks: &Risks,
     effects: Vec<String>,
 ) -> Result<Option<Consent>> {
-    let code = of(changes);
-    if code.is_empty() {
+    if risks.is_none() {
         return Ok(None);
     }
-    let lines = code.iter().map(|code| format!("{} ({})", code.runs, code.path));
+    let code = risks.code.iter().map(|code| format!("{} ({})", code.runs, code.path));
+    let lines = code.chain(risks.critical.iter().cloned());
     let need = Need {
         operation,
         project: site.project_name(),
         inputs,
         plan_hash,
-        summary: format!("Write files to {}, including code that agents will run", site.destination()),
+        summary: format!("Write files to {}, {}", site.destination(), risks.summary()),
         effects: lines.chain(effects).collect(),
         effect: Effect::Write,
     };

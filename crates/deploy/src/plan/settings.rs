@@ -1,8 +1,12 @@
-//! Decides whether an agent's settings can make it run something.
+//! Decides whether an agent's settings can make it run something, and what.
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use mcpkg_agents::audit::hook_commands;
+use mcpkg_base::quote;
+use mcpkg_base::redact::redact;
 
 /// The files of settings that are JSON, by their folder and name.
 const FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
@@ -26,6 +30,27 @@ pub fn run_nothing(path: &Path, text: &[u8]) -> bool {
         key => HARMLESS.contains(&key),
     })
 }
+
+/// Describes what a file of settings makes the agent run: each command of a hook, and anything else in one line.
+pub fn what_runs(path: &Path, text: &[u8]) -> Vec<String> {
+    let Ok(Value::Object(mut settings)) = serde_json::from_slice(text) else { return vec![ANYTHING.to_owned()] };
+    let hooks = settings.remove("hooks").unwrap_or_default();
+    let (commands, has_others) = hook_commands(&hooks);
+    if commands.is_empty() {
+        return vec![ANYTHING.to_owned()];
+    }
+    let is_harmless = |(key, value): (&String, &Value)| {
+        matches!(key.as_str(), "version" | "description")
+            || serde_json::to_vec(&json!({ key: value })).is_ok_and(|text| run_nothing(path, &text))
+    };
+    let has_others = has_others || !settings.iter().all(is_harmless);
+    let shown = |command: &str| format!("a hook runs {}", quote::text(&redact(command)));
+    commands.into_iter().map(shown).chain(has_others.then(|| OTHERS.to_owned())).collect()
+}
+
+const ANYTHING: &str = "hooks, permissions or settings that run programs";
+
+const OTHERS: &str = "other hooks, permissions or settings that may run programs";
 
 fn narrows(permissions: &Map<String, Value>) -> bool {
     permissions.iter().all(|(key, value)| NARROWING.contains(&key.as_str()) || is_empty(value))
@@ -71,5 +96,28 @@ mod tests {
             assert!(!run_nothing(path, text.as_bytes()), "{text}");
         }
         assert!(!run_nothing(Path::new("/p/.claude/hooks/a.json"), b"{}"));
+    }
+
+    #[test]
+    fn the_command_of_each_hook_is_named() {
+        let path = Path::new("/p/.claude/settings.json");
+        let hook = r#"{"type": "command", "command": "make lint"}"#;
+        for (text, expected) in [
+            (format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{hook}]}}]}}}}"#), vec!["a hook runs \"make lint\""]),
+            (
+                format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{hook}]}}]}}, "permissions": {{"allow": ["Bash"]}}}}"#),
+                vec!["a hook runs \"make lint\"", OTHERS],
+            ),
+            (
+                format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{hook}, {{"type": "prompt", "prompt": "x"}}]}}]}}}}"#),
+                vec!["a hook runs \"make lint\"", OTHERS],
+            ),
+            (r#"{"apiKeyHelper": "x"}"#.to_owned(), vec![ANYTHING]),
+            ("not JSON".to_owned(), vec![ANYTHING]),
+        ] {
+            assert_eq!(what_runs(path, text.as_bytes()), expected, "{text}");
+        }
+        let of_cursor = br#"{"version": 1, "hooks": {"stop": [{"command": "a\nb"}]}}"#;
+        assert_eq!(what_runs(Path::new("/p/.cursor/hooks.json"), of_cursor).len(), 1);
     }
 }

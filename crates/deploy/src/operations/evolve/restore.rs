@@ -123,7 +123,15 @@ impl Operation for Restore {
             true => None,
             false => {
                 let effects = show::effects(&work.changes);
-                code::consent(context, Self::TOOL, &site, &site.inputs(), &hash, &work.changes, effects)?
+                code::consent(
+                    context,
+                    Self::TOOL,
+                    &site,
+                    &site.inputs(),
+                    &hash,
+                    &code::Risks::of_code(&work.changes),
+                    effects,
+                )?
             }
         };
         let id = apply::apply(context, &right, work, |db: &Db<'_>| {
