@@ -352,3 +352,54 @@ fn a_folder_has_a_project_of_its_own() {
     let (said, _) = at_a_terminal(&command(&ground, &["--undo"]), "n\n").unwrap_or_default();
     assert!(said.is_empty() || said.contains("Take back what was set up in"), "{said}");
 }
+
+#[test]
+fn a_word_that_is_neither_a_folder_nor_a_repository_is_reported_first() {
+    let ground = ground();
+    for arguments in [&["nosuch"][..], &["nosuch", "--yes"]] {
+        let ran = run(&ground, arguments);
+        assert!(ran.status != 0 && ran.stderr.contains("`nosuch` is not a folder, URL, bundle or owner/repo"), "{ran}");
+    }
+}
+
+#[test]
+fn a_project_without_targets_gets_those_that_are_set_up() {
+    let ground = ground();
+    ground.ok(&["project", "create", "root"]);
+    ok(&ground, &["--agents", "codex,gemini", "--no-connect", "--yes"]);
+    let targets = ground.scratch.json(&["target", "list"]);
+    let is_on = |target: &&Value| target["enabled"] == true;
+    assert_eq!(targets["targets"].as_array().expect("a list").iter().filter(is_on).count(), 2, "{targets}");
+}
+
+#[test]
+fn a_dry_run_shows_whole_lines_and_what_an_agent_would_cut() {
+    let ground = ground();
+    ground.put("CLAUDE.md", &"Use British spelling.\n".repeat(2_000), 0o644);
+    ground.put(".env", "A=b\n", 0o644);
+    let ran = ok(&ground, &["--agents", "claude-code,codex", "--dry-run", "-v"]);
+    assert!(ran.stdout.contains("Codex loads at most 32768 bytes of AGENTS.md files"), "{ran}");
+    assert!(ran.stdout.contains("Left out: ") && !ran.stdout.contains('\u{2026}'), "{ran}");
+    assert!(ran.stderr.contains(".env: skipped: hidden"), "{ran}");
+}
+
+#[test]
+fn a_plugin_of_a_repository_is_added_alone() {
+    let ground = Ground::below(Scratch::new());
+    let marketplace = json!({ "name": "m", "owner": { "name": "o" }, "plugins": [
+        { "name": "git", "source": "./plugins/git" }, { "name": "docs", "source": "./plugins/docs" }] });
+    let upstream = Upstream::new(&[
+        (".claude-plugin/marketplace.json", &marketplace.to_string()),
+        ("plugins/git/skills/rebase/SKILL.md", &skill("rebase", "Rebase\n")),
+        ("plugins/docs/skills/pdf/SKILL.md", &skill("pdf", "PDF\n")),
+    ]);
+    let up = [&*upstream.url(), "--agents", "codex", "--no-connect", "--yes"];
+    ok(&ground, &[&up[..], &["--plugin", "docs"]].concat());
+    assert!(ground.root().join(".agents/skills/pdf").exists() && !ground.root().join(".agents/skills/rebase").exists());
+    let none = run(&ground, &["--plugin", "docs", "--yes"]);
+    assert!(none.status == 2 && none.stderr.contains("--plugin chooses from a repository"), "{none}");
+    // A folder without a marketplace is reported before `--yes` is asked for.
+    ground.scratch.file("ground/root/kit/skills/a/SKILL.md", &skill("a", "A\n"));
+    let refused = ground.run(&["source", "add", "kit", "--plugin", "x"]);
+    assert!(refused.stderr.contains("has no marketplace, so it has no plugin 'x'"), "{refused}");
+}

@@ -28,6 +28,8 @@ pub enum Reason {
     NotText,
     /// An empty file, where text is needed.
     Empty,
+    /// The apps of a Codex plugin, which only Codex can use.
+    Apps,
     /// A hidden file outside agents' folders.
     Hidden,
     /// A file that an ignore file of version control excludes.
@@ -72,6 +74,7 @@ impl Reason {
             Reason::NotChosen => "not in a chosen plugin",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
+            Reason::Apps => "apps of Codex, which no other agent has",
             Reason::Hidden => "hidden",
             Reason::Ignored => "listed in .gitignore",
             Reason::Installed => "node_modules",

@@ -1,6 +1,7 @@
 //! `mcpkg source add`: adds content from a repository, a folder or a bundle to the project, to be updated later.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use super::address::Address;
 use super::approval::Fetch;
 use super::contents;
 use super::left;
+use super::marketplace::Marketplace;
 use super::offer::{Offer, counted, described};
 use super::write;
 use crate::GROUP;
@@ -24,7 +26,7 @@ use mcpkg_base::shell::quote;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::names;
 use mcpkg_core::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
-use mcpkg_store::sources::{self, Choice, Takes};
+use mcpkg_store::sources::{self, Choice, Kind, Takes};
 
 /// Add a source
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -70,15 +72,20 @@ pub struct Add {
     dry_run: bool,
 }
 
+/// Fails if a text is not the address of a source.
+pub fn check_address(text: &str) -> Result<()> {
+    Address::parse(text, None, None).map(drop)
+}
+
 /// Adds a source to the project, as `mcpkg source add` does. Returns the hints.
-pub fn add(source: &str, only: &[String], context: &Context) -> Result<Vec<String>> {
-    let (source, only) = (source.to_owned(), only.to_vec());
+pub fn add(source: &str, only: &[String], plugins: &[String], context: &Context) -> Result<Vec<String>> {
+    let (source, only, plugin) = (source.to_owned(), only.to_vec(), plugins.to_vec());
     let add = Add {
         source,
         reference: None,
         path: None,
         only,
-        plugin: Vec::new(),
+        plugin,
         documents: false,
         prefix: None,
         name: None,
@@ -148,6 +155,9 @@ impl Operation for Add {
         names::check("Source", &name)?;
         if let Some(prefix) = &self.prefix {
             names::check("Prefix", prefix)?;
+        }
+        if address.kind == Kind::Folder && !self.plugin.is_empty() {
+            Marketplace::check(Marketplace::read(Path::new(&address.url)).as_ref(), &self.plugin)?;
         }
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Adding the source '{name}' needs to be confirmed. Nothing was changed");

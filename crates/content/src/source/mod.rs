@@ -35,7 +35,7 @@ mod tree;
 mod update;
 mod write;
 
-pub use add::add;
+pub use add::{add, check_address};
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::Entry;

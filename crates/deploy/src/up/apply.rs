@@ -54,7 +54,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &Has
         let (mut adding, shown) = (context.clone(), offer.question.clone());
         adding.confirmation = if is_by_person { Confirmation::Ask } else { Confirmation::Given };
         adding.ask = Arc::new(move |_, question| if question == shown { Ok(()) } else { Err(changed_meanwhile()) });
-        hints = source::add(source, &wish.only, &adding)?;
+        hints = source::add(source, &wish.only, &wish.plugins, &adding)?;
     }
     // No other deploy may run between this import and this deploy.
     let right = apply::begin(&context)?;

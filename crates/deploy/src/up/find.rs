@@ -258,7 +258,7 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((body, question.to_owned()));
         Ok(())
     });
-    match source::add(source, &wish.only, &adding) {
+    match source::add(source, &wish.only, &wish.plugins, &adding) {
         Ok(_) => {}
         Err(error) if error.code() == Code::AlreadyExists => return Ok(None),
         Err(error) => return Err(error),

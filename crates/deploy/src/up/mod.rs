@@ -42,6 +42,10 @@ pub struct Up {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
+    /// Take only this plugin of the repository's marketplace; repeat for several
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    plugin: Vec<String>,
     /// Agents to set up [default: the agents that are installed]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(agents::names()))]
     #[serde(default)]
@@ -59,7 +63,7 @@ pub struct Up {
     #[serde(default)]
     dry_run: bool,
     /// Take back what `mcpkg up` wrote for this folder
-    #[arg(long, conflicts_with_all = ["only", "agents", "no_connect"])]
+    #[arg(long, conflicts_with_all = ["only", "plugin", "agents", "no_connect"])]
     #[serde(default)]
     undo: bool,
 }
@@ -83,6 +87,7 @@ impl Operation for Up {
         "mcpkg up --dry-run",
         "mcpkg up ~/code/shop --agents claude-code,codex --yes",
         "mcpkg up anthropics/skills --only 'skills/pdf'",
+        "mcpkg up anthropics/claude-code --plugin code-review",
         "mcpkg up --undo",
     ];
     const EFFECT: Effect = Effect::Write;
@@ -115,7 +120,8 @@ impl Operation for Up {
             };
         }
         // A folder that cannot be set up is reported first.
-        let mut wish = Wish::new(context, self.what.as_deref(), &self.agents, self.only.clone(), !self.no_connect)?;
+        let (what, connects) = (self.what.as_deref(), !self.no_connect);
+        let mut wish = Wish::new(context, what, &self.agents, &self.only, &self.plugin, connects)?;
         if is_unanswered {
             return Err(unanswered("mcpkg up"));
         }
@@ -131,12 +137,13 @@ impl Operation for Up {
             return Ok(show::quiet(&wish, &found, data));
         }
         if self.dry_run {
-            return Ok(show::dry_run(show::screen(&wish, &mut found), data));
+            let details = show::details(&found);
+            return Ok(show::dry_run(show::screen(&wish, &mut found, true), details, data));
         }
         let choices = Choices::of(&found, &wish);
         let choose = context.choose.as_ref().filter(|_| !self.plain && !choices.groups.is_empty());
         let Some(choose) = choose else {
-            (context.ask)(show::screen(&wish, &mut found), &show::question(&wish))?;
+            (context.ask)(show::screen(&wish, &mut found, false), &show::question(&wish))?;
             let done = apply::apply(context, &wish, &found, &allowed)?;
             return Ok(show::done(&wish, &found, done, is_by_person, data));
         };
@@ -175,6 +182,7 @@ impl Up {
         if !self.agents.is_empty() {
             command.push_str(&format!(" --agents {}", self.agents.join(",")));
         }
+        command.extend(self.plugin.iter().map(|plugin| format!(" --plugin {}", quote(plugin))));
         command.push_str(if self.no_connect { " --no-connect" } else { "" });
         command.extend(only.iter().map(|pattern| format!(" --only {}", quote(pattern))));
         command

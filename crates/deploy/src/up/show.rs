@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::apply::Done;
 use super::find::{Found, Verdict, adds_block};
 use super::wish::Wish;
-use crate::desired::left_out::Reason;
+use crate::desired::left_out::{self, Reason};
 use crate::plan::Change;
 use crate::plan::budget::Budget;
 use crate::plan::code::{self, Code};
@@ -22,7 +22,7 @@ use mcpkg_content::audited;
 use mcpkg_content::import::Group;
 use mcpkg_core::op::{Body, Context, Reply};
 
-/// The columns of the screen.
+/// The columns of the screen before a question. Without a question, lines have any length.
 const WIDTH: usize = 78;
 
 /// The most kinds of content that are listed.
@@ -37,19 +37,23 @@ const CONNECTIONS: usize = 5;
 /// The most agents that a sentence names. If there are more, it only counts them.
 const NAMED: usize = 6;
 
+/// The most notes on files that are listed.
+const NOTES: usize = 2;
+
 /// The most reasons that are listed for what agents do not get. Each takes two lines.
 const REASONS: usize = 2;
 
 /// Collects the lines of the screen.
 struct Screen {
     lines: Vec<String>,
+    width: usize,
     home: Option<PathBuf>,
     folder: PathBuf,
 }
 
 impl Screen {
     fn of(wish: &Wish) -> Self {
-        Self { lines: Vec::new(), home: disk::home().ok(), folder: wish.folder.clone() }
+        Self { lines: Vec::new(), width: WIDTH, home: disk::home().ok(), folder: wish.folder.clone() }
     }
 
     fn heading(&mut self, text: &str) {
@@ -61,8 +65,8 @@ impl Screen {
 
     /// Adds a line, and cuts it at the edge of the screen.
     fn line(&mut self, text: &str) {
-        let mut line: String = text.chars().take(WIDTH).collect();
-        if text.chars().count() > WIDTH {
+        let mut line: String = text.chars().take(self.width).collect();
+        if text.chars().count() > self.width {
             line.pop();
             line.push('…');
         }
@@ -97,13 +101,13 @@ impl Screen {
     }
 }
 
-/// Returns what a person reads before the question. Takes the body of the source's offer out of `found`.
-pub(super) fn screen(wish: &Wish, found: &mut Found) -> Body {
+/// Returns what a person reads before the question, or a dry run shows. Takes the body of the source's offer out of `found`.
+pub(super) fn screen(wish: &Wish, found: &mut Found, is_dry: bool) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
-    let mut screen = Screen::of(wish);
+    let mut screen = Screen { width: if is_dry { usize::MAX } else { WIDTH }, ..Screen::of(wish) };
     screen.heading(&heading(wish));
     content(&mut screen, found);
-    left_out(&mut screen, found);
+    not_imported(&mut screen, found);
     files(&mut screen, found);
     programs(&mut screen, found);
     screen.lines.extend(critical_lines(found));
@@ -120,7 +124,11 @@ pub(super) fn above_list(wish: &Wish, found: &mut Found) -> Body {
     files(&mut screen, found);
     findings(&mut screen, found);
     connections(&mut screen, found);
-    left_out(&mut screen, found);
+    let at = screen.lines.len();
+    not_imported(&mut screen, found);
+    if screen.lines.len() > at {
+        screen.lines.insert(at, String::new());
+    }
     screen.lines.push(String::new());
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
 }
@@ -144,7 +152,7 @@ fn content(screen: &mut Screen, found: &Found) {
 }
 
 /// Adds what is not imported, and where to see it.
-fn left_out(screen: &mut Screen, found: &Found) {
+fn not_imported(screen: &mut Screen, found: &Found) {
     let left: Vec<String> = found
         .gathered
         .account
@@ -153,12 +161,15 @@ fn left_out(screen: &mut Screen, found: &Found) {
         .map(|(count, _, why)| format!("{} ({why})", plural::count(count, "file")))
         .collect();
     if !left.is_empty() {
-        screen.line(&format!("  Left out: {}; see `mcpkg import . --dry-run -v`", plural::first(left, 3)));
+        screen.line(&format!("  Left out: {}; see `mcpkg up --dry-run -v`", plural::first(left, 3)));
     }
-    let of_plugins = found.gathered.account.notes.iter().filter(|note| note.path.ends_with("plugin.json")).count();
-    if of_plugins > 0 {
-        let count = plural::count(of_plugins, "note");
-        screen.line(&format!("  {count} on manifests of plugins; see `mcpkg import . --dry-run`"));
+    let notes = found.gathered.account.grouped_notes();
+    for note in notes.iter().take(NOTES) {
+        screen.line(&format!("  Note: {note}"));
+    }
+    let more = notes.len().saturating_sub(NOTES);
+    if more > 0 {
+        screen.line(&format!("  and {}; see `mcpkg up --dry-run -v`", plural::count(more, "more note")));
     }
     if let Some(home) = &found.home {
         let counts: Vec<_> = home.groups.iter().map(Group::counted).collect();
@@ -173,6 +184,10 @@ fn files(screen: &mut Screen, found: &Found) {
     screen.heading("Would be written:");
     let rows: Vec<_> = found.budgets.iter().map(|(before, after)| agent_row(before, after, &planned)).collect();
     screen.rows(&rows, AGENTS, " agents");
+    for warning in cuts(found) {
+        // Not cut, because it ends with a command.
+        screen.lines.push(format!("  {warning}"));
+    }
     let blocks: Vec<&Change> = planned.iter().copied().filter(|change| adds_block(change)).collect();
     if !blocks.is_empty() {
         let paths = screen.paths(blocks.into_iter(), 3);
@@ -210,6 +225,17 @@ fn agent_row(before: &Budget, after: &Budget, planned: &[&Change]) -> (String, S
         false => format!("loads {before} -> {after} bytes (about {} -> {} tokens)", before / 4, after / 4),
     };
     (target.facts().title.to_owned(), format!("{files:>8}, {loads}"))
+}
+
+/// Returns the warnings about agents that would not load everything.
+fn cuts(found: &Found) -> impl Iterator<Item = String> {
+    found.budgets.iter().filter_map(|(_, after)| after.warning())
+}
+
+/// Returns a line for each file that is not imported, each note, and each item that an agent does not get.
+pub(super) fn details(found: &Found) -> Vec<String> {
+    let lines = found.gathered.account.lines().into_iter();
+    lines.chain(left_out::each(&found.plan().desired.left_out)).collect()
 }
 
 /// Returns what agents do not get, and why. Skips broken modules, which warnings report.
@@ -449,9 +475,9 @@ fn without_person(mut reply: Reply, found: &Found) -> Reply {
     reply.hint(format!("only a person can {what}: to see it and allow it, run `mcpkg up` at a terminal"))
 }
 
-pub(super) fn dry_run(screen: Body, mut data: Value) -> Reply {
+pub(super) fn dry_run(screen: Body, details: Vec<String>, mut data: Value) -> Reply {
     data["dry_run"] = true.into();
-    Reply::new(screen, data).hint("dry run: nothing was written")
+    Reply { details, ..Reply::new(screen, data).hint("dry run: nothing was written") }
 }
 
 /// Returns the reply after everything was done.
@@ -476,6 +502,7 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     if !is_by_person {
         let others = found.report().filtered(|finding| finding.rule.severity < Severity::Critical);
         reply.warnings.extend(others.lines(Severity::Warning));
+        reply.warnings.extend(cuts(found));
         reply = without_person(reply, found);
     }
     if !done.connected.is_empty() {
@@ -490,8 +517,9 @@ fn here(wish: &Wish) -> String {
     if is_here { String::new() } else { format!(" {}", quote(&wish.folder.to_string_lossy())) }
 }
 
-/// Adds hints about files that were left alone.
+/// Adds hints about files that were left alone, and the details.
 fn with_left_alone(mut reply: Reply, found: &Found) -> Reply {
+    reply.details = details(found);
     let count = |verdict| found.changes(verdict).count();
     let (edited, foreign) = (count(Verdict::Edited), count(Verdict::Foreign));
     let stay = |count: usize| if count == 1 { "stays" } else { "stay" };

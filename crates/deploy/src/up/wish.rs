@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{self, Choice, is_an_agents_own};
+use crate::source::{Choice, is_an_agents_own};
 use crate::targets::{Target, bases};
 use mcpkg_agents::agents::{self, Agent};
 use mcpkg_agents::client::connections;
@@ -27,6 +27,8 @@ pub(super) struct Wish {
     is_bound: bool,
     pub(super) agents: Vec<&'static Agent>,
     pub(super) only: Vec<String>,
+    /// The plugins of the source to take. Empty means all.
+    pub(super) plugins: Vec<String>,
     pub(super) connects: bool,
 }
 
@@ -35,10 +37,15 @@ impl Wish {
         context: &Context,
         what: Option<&str>,
         agents: &[String],
-        only: Vec<String>,
+        only: &[String],
+        plugins: &[String],
         connects: bool,
     ) -> Result<Self> {
         let (folder, source) = folder(context, what)?;
+        if source.is_none() && !plugins.is_empty() {
+            return Err(Error::new(Code::InvalidArgument, "--plugin chooses from a repository, and none is given")
+                .hint("name it, as in `mcpkg up anthropics/claude-code --plugin code-review`"));
+        }
         let agents = chosen(agents)?;
         let bound = stored(&folder)?;
         let (project, is_new, is_bound) = context.store.read(|db| {
@@ -52,7 +59,8 @@ impl Wish {
             Ok((name, is_new, is_bound))
         })?;
         names::check("Project", &project)?;
-        Ok(Self { folder, source, project, is_new, is_bound, agents, only, connects })
+        let (only, plugins) = (only.to_vec(), plugins.to_vec());
+        Ok(Self { folder, source, project, is_new, is_bound, agents, only, plugins, connects })
     }
 
     /// Returns the same context with the project selected.
@@ -88,21 +96,21 @@ impl Wish {
         self.add_targets(context)
     }
 
-    /// Adds the agents to the project's targets, and makes them the only ones of a new project: `mcpkg plan`, `status` and
-    /// `deploy` are then about the same agents.
+    /// Adds the agents to the project's targets, and makes them the only ones of a project that has none: `mcpkg plan`,
+    /// `status` and `deploy` are then about the same agents.
     fn add_targets(&self, context: &Context) -> Result<()> {
         let wanted: Vec<&str> = self.deployed().map(|agent| agent.id).collect();
         let (of, now) = context.store.read(|db| {
             let project = projects::get(db, &self.project)?;
-            let now = if self.is_new { Vec::new() } else { source::chosen::of(db, &project)? };
-            Ok((Of::Project(project.uuid), now))
+            let of = Of::Project(project.uuid);
+            Ok((of, targets::chosen(db, of)?.unwrap_or_default()))
         })?;
-        let is_new = |name: &&str| !now.iter().any(|target| target.name() == *name);
-        if !wanted.iter().any(is_new) {
+        let has = |name: &str| now.iter().any(|known| known == name);
+        if wanted.iter().all(|name| has(name)) {
             return Ok(());
         }
-        let names = Target::all().iter().filter(|target| now.contains(target) || wanted.contains(&target.name()));
-        let names: Vec<&str> = names.map(|target| target.name()).collect();
+        let names = Target::all().iter().map(|target| target.name());
+        let names: Vec<&str> = names.filter(|name| has(name) || wanted.contains(name)).collect();
         context.write_project("target.enable", &self.project, |db| targets::choose(db, of, &names))
     }
 }
@@ -120,7 +128,10 @@ pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, 
         Some(path) if path.starts_with(['/', '.', '~']) => {
             return Err(Error::new(Code::NotFound, format!("There is no folder `{path}`")));
         }
-        source => (around(context, &home)?, source.map(str::to_owned)),
+        source => {
+            source.map_or(Ok(()), mcpkg_content::source::check_address)?;
+            (around(context, &home)?, source.map(str::to_owned))
+        }
     };
     if home.starts_with(&folder) {
         let what = if folder == home { "your home folder" } else { "a folder above your home folder" };

@@ -167,6 +167,9 @@ impl Places {
             // Skip the file: agents' folders also contain transcripts and credentials, which must not be served to others.
             return Err(Reason::NoPlace);
         }
+        if parts.last().is_some_and(|name| *name == ".app.json") {
+            return Err(Reason::Apps);
+        }
         if parts.iter().any(|part| part.starts_with('.')) {
             return Err(Reason::Hidden);
         }
@@ -191,7 +194,7 @@ impl Places {
     /// Returns what a file becomes if the user named it directly. Such a file is imported even if it is hidden.
     pub fn named(&self, relative: &str) -> Result<Destination, Reason> {
         match self.of(relative) {
-            Err(Reason::Hidden) => Ok(Destination::plain(Role::File, relative.to_owned())),
+            Err(Reason::Hidden | Reason::Apps) => Ok(Destination::plain(Role::File, relative.to_owned())),
             place => place,
         }
     }
@@ -418,6 +421,7 @@ mod tests {
     fn what_is_left_out_has_its_reason() {
         for (path, reason) in [
             (".env", Reason::Hidden),
+            ("plugins/a/.app.json", Reason::Apps),
             ("a/.b/c.md", Reason::Hidden),
             (".claude/commands/run.sh", Reason::NoPlace),
             (".claude/skills/README.md", Reason::NoPlace),
