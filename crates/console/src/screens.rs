@@ -70,6 +70,7 @@ pub const SCREENS: &[Keys] = &[
         &[(' ', "in or out"), ('a', "accept"), ('d', "reject"), ('n', "note"), ('m', "reviewed")],
     ),
     screen("Sync", "what a sync with the folder would do", &[('s', "sync")]),
+    screen("Audit", "what is hidden or dangerous in the project's texts", &[]),
     screen(
         "Feed",
         "every change, the newest first",
@@ -194,6 +195,7 @@ impl Place {
             Place::DraftDiff(..) => "Draft: what changes",
             Place::Proposal(..) => "Proposed change",
             Place::Sync => "Sync",
+            Place::Audit(_) => "Audit",
             Place::Feed | Place::Marked(_) => "Feed",
             Place::Event(_) => "Event",
             Place::Undo(_) => "Undo",
