@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -79,8 +78,7 @@ impl Issuer {
 
     /// Returns the claims of a good token for an audience, with some replaced, or removed by null. It expires in so many seconds.
     pub fn claims(&self, audience: &str, seconds: i64, more: Value) -> Value {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
-        let now = i64::try_from(now).expect("a time");
+        let now = mcpkg_base::clock::Clock::system().now() / 1000;
         let mut claims =
             json!({ "iss": self.url(), "aud": audience, "sub": "u1", "client_id": "c1", "exp": now + seconds });
         let fields = claims.as_object_mut().expect("claims");
