@@ -28,6 +28,24 @@ fn f16_a_newer_schema_is_refused_and_untouched() {
 }
 
 #[test]
+fn a_newer_database_names_the_version_to_install() {
+    let scratch = Scratch::with_project();
+    alter(&scratch, "PRAGMA user_version = 99");
+    for (upgraded_by, hint) in [
+        ("9.1.0", "hint: install mcpkg 9.1.0 or newer, which upgraded this database, or restore a backup"),
+        // Not newer than this version, or not a version.
+        ("0.0.9", "hint: use a newer version of mcpkg, or restore a backup"),
+        ("9.1.0 from elsewhere", "hint: use a newer version of mcpkg, or restore a backup"),
+        ("+9.1.00", "hint: install mcpkg 9.1.0 or newer"),
+    ] {
+        alter(&scratch, &format!("UPDATE setting SET value = '{upgraded_by}' WHERE key = 'upgraded_by'"));
+        let refused = scratch.run(&["prompt", "list"]);
+        assert_eq!(refused.status, 1, "{refused}");
+        assert!(refused.stderr.contains(hint), "{upgraded_by}: {refused}");
+    }
+}
+
+#[test]
 fn f16_a_version_that_no_schema_has_is_refused_and_untouched() {
     for version in [-1, i32::MIN] {
         let scratch = Scratch::with_project();

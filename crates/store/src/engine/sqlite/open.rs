@@ -161,8 +161,11 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32>
         Ok(_) => {
             let what =
                 format!("The database `{path}` has schema {version}; this mcpkg knows schemas up to {SCHEMA_VERSION}");
-            Err(Error::new(Code::NewerDatabase, what)
-                .hint("use a newer version of mcpkg, or restore a backup made by this version"))
+            let way = match schema::newer_version(connection) {
+                Some(newer) => format!("install mcpkg {newer} or newer, which upgraded this database"),
+                None => "use a newer version of mcpkg".to_owned(),
+            };
+            Err(Error::new(Code::NewerDatabase, what).hint(format!("{way}, or restore a backup made by this version")))
         }
         Err(_) => Err(Error::new(
             Code::NotDatabase,

@@ -66,6 +66,9 @@ const MIGRATIONS: &[Migration] = migrations![
 /// The newest schema version that this program knows. A file stores its version in `user_version`.
 pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 
+/// The setting that names the version of mcpkg that last changed the schema.
+const UPGRADED_BY: &str = "upgraded_by";
+
 /// A row of `sqlite_schema`, without the number of its first page.
 #[derive(Debug, PartialEq, Eq)]
 struct Object {
@@ -79,7 +82,7 @@ type Objects = BTreeMap<(String, String), Object>;
 /// Migrates the schema to `version`, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection).map_err(failed)?;
-    apply(connection, version).map_err(|error| {
+    let is_upgraded = apply(connection, version).map_err(|error| {
         match error.kind() {
             refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
                 Error::new(
@@ -93,6 +96,11 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
         }
         .with_source(error)
     })?;
+    if is_upgraded {
+        let sql =
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+        connection.execute(sql, [UPGRADED_BY, env!("CARGO_PKG_VERSION")]).map_err(failed)?;
+    }
     // Check again: the history may claim migrations that were never applied.
     check(connection, version, path)
 }
@@ -104,13 +112,28 @@ fn is_full(error: &refinery_core::Error) -> bool {
     causes.any(|cause| cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
 }
 
-fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), refinery_core::Error> {
+/// Applies what is missing, and returns whether anything was.
+fn apply(connection: &mut Connection, version: u32) -> std::result::Result<bool, refinery_core::Error> {
     let target = refinery_core::Target::Version(version.try_into().unwrap_or(i32::MAX));
     let migrations: Vec<_> = MIGRATIONS
         .iter()
         .map(|migration| refinery_core::Migration::unapplied(migration.name, migration.sql))
         .collect::<std::result::Result<_, _>>()?;
-    refinery_core::Runner::new(&migrations).set_grouped(true).set_target(target).run(connection).map(drop)
+    let report = refinery_core::Runner::new(&migrations).set_grouped(true).set_target(target).run(connection)?;
+    Ok(!report.applied_migrations().is_empty())
+}
+
+/// Returns the version of mcpkg that wrote the schema of a file, if that version is newer than this one.
+pub(super) fn newer_version(connection: &Connection) -> Option<String> {
+    let sql = "SELECT value FROM setting WHERE key = ?1";
+    let found: String = connection.query_row(sql, [UPGRADED_BY], |row| row.get(0)).ok()?;
+    // The file may be anybody's, and the text becomes part of a hint.
+    let numbers = |text: &str| {
+        let numbers: Vec<u32> = text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        <[u32; 3]>::try_from(numbers).ok()
+    };
+    let newer = numbers(&found)?;
+    (newer > numbers(env!("CARGO_PKG_VERSION"))?).then(|| newer.map(|number| number.to_string()).join("."))
 }
 
 /// Refuses a file whose objects are not those of schema `version`.
