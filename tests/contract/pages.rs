@@ -254,6 +254,19 @@ fn docs_name_commands_that_are_taken() {
     assert!(count > 300, "only {count} commands were found");
 }
 
+/// `mcpkg` on crates.io and npm belongs to strangers (packaging/README.md).
+#[test]
+fn nothing_leads_to_a_strangers_package() {
+    let install = r"\b(cargo (install|binstall)|npm (i|install|exec)|npx|bunx|pnpm dlx)";
+    let stranger = Regex::new(&format!(r"{install}( -\S+)* mcpkg([^-\w]|$)")).expect("a pattern");
+    assert!(stranger.is_match("npx -y mcpkg serve") && !stranger.is_match("npm install -g mcpkg-cli"));
+    let sources = files("src", ".rs").into_iter().chain(files("crates", ".rs"));
+    let mut leads = pages();
+    leads.extend(sources.map(|file| (file.clone(), read(&file))));
+    leads.retain(|(_, text)| stranger.is_match(text));
+    assert!(leads.is_empty(), "{:?}", leads.iter().map(|(page, _)| page).collect::<Vec<_>>());
+}
+
 #[test]
 fn hints_name_commands_that_are_taken() {
     let quoted = Regex::new(r"`(mcpkg [^`\n]+)`").expect("a pattern");
