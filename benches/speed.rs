@@ -152,7 +152,7 @@ fn main() -> ExitCode {
 }
 
 fn load(quick: bool, filter: &str) -> ExitCode {
-    rlimit::increase_nofile_limit(u64::MAX).expect("the limit on open files can be raised");
+    mcpkg_base::platform::raise_open_files().expect("the limit on open files can be raised");
     let mut table = Table::new(filter);
     let data = Data::make();
     streams::measure(&data, quick, &mut table);

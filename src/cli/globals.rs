@@ -123,7 +123,7 @@ fn workspace_of_environment() -> Option<PathBuf> {
 
 /// Returns the working directory in the form that the database stores, with links resolved.
 fn working_directory() -> Option<String> {
-    Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
+    Selection::folder(&mcpkg_base::platform::real(&std::env::current_dir().ok()?).ok()?)
 }
 
 /// Returns the definitions of the global flags for clap. The help of each command names them in one line, which

@@ -23,7 +23,6 @@ mod version;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
 use serde_json::Value;
@@ -47,7 +46,6 @@ use panicked::unless_panicked;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let called = Called::by(&arguments);
-    #[cfg(unix)]
     if let Some(status) = mcpkg_base::process::starter::answer(&arguments) {
         return status;
     }
@@ -213,22 +211,8 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
 /// Lets Ctrl-C or a closed terminal cancel the command, so that it stops without leaving anything half done. A second
 /// signal ends the process at once.
 fn cancel_on_interrupt(context: &Context) {
-    let ending = mcpkg_base::process::ending();
-    let again = Arc::new(AtomicBool::new(false));
-    for signal in &ending {
-        // Keep this order: on the first signal, the flag must still be unset when the first handler runs, and then the second
-        // handler sets it.
-        let _ = signal_hook::flag::register_conditional_shutdown(*signal, 130, Arc::clone(&again));
-        let _ = signal_hook::flag::register(*signal, Arc::clone(&again));
-    }
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(&ending) else { return };
     let cancelled = context.cancelled.clone();
-    // Cancelling wakes waiting threads, which a signal handler must not do. So a thread receives the signals.
-    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
-            cancelled.cancel();
-        }
-    });
+    let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());
 }
 
 /// Returns whether stdout carries a protocol, so that failures have to go to stderr.

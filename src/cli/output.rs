@@ -14,6 +14,7 @@ use super::styled_text::{BOLD, CYAN, RED, StyledText, YELLOW, folded};
 use mcpkg_base::editor::Pager;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::marks;
+use mcpkg_base::platform::{self, IS_WINDOWS, OpenStream};
 use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell, grouped};
 use mcpkg_core::present;
 
@@ -416,16 +417,12 @@ fn beginning(what: &str) -> String {
 
 /// Returns the columns and rows of a terminal. A terminal that does not know its size reports an error or 0, sometimes
 /// for only one of the two.
-#[cfg(unix)]
-pub(super) fn size(terminal: &impl std::os::fd::AsFd) -> (u16, u16) {
-    let known = rustix::termios::tcgetwinsize(terminal).ok();
-    or_usual(known.map(|size| size.ws_col), known.map(|size| size.ws_row))
-}
-
-#[cfg(not(unix))]
-pub(super) fn size<T>(_: &T) -> (u16, u16) {
-    let known = console::Term::stderr().size_checked();
-    or_usual(known.map(|(_, columns)| columns), known.map(|(rows, _)| rows))
+pub(super) fn size(terminal: &impl OpenStream) -> (u16, u16) {
+    let known = match IS_WINDOWS {
+        true => console::Term::stderr().size_checked().map(|(rows, columns)| (columns, rows)),
+        false => platform::terminal_size(terminal),
+    };
+    or_usual(known.map(|(columns, _)| columns), known.map(|(_, rows)| rows))
 }
 
 fn or_usual(columns: Option<u16>, rows: Option<u16>) -> (u16, u16) {

@@ -1,6 +1,5 @@
 //! Writes messages to one client.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,11 +106,7 @@ impl Output {
 /// Returns standard output without the buffer of the standard library. That buffer searches everything written for the
 /// last line end, which takes as long as writing a large answer.
 fn unbuffered() -> Box<dyn Write + Send> {
-    #[cfg(unix)]
-    let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from);
-    #[cfg(windows)]
-    let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned().map(File::from);
-    match own {
+    match mcpkg_base::platform::stdout_file() {
         Ok(file) => Box::new(file),
         Err(_) => Box::new(io::stdout()),
     }

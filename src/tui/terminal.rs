@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
@@ -51,9 +52,8 @@ impl Terminal {
         let (aside, sender) = (Arc::clone(&is_aside), messages.clone());
         thread::spawn(move || read(&aside, &sender));
         let sender = messages.clone();
-        if let Ok(mut signals) = signal_hook::iterator::Signals::new(mcpkg_base::process::ending()) {
-            thread::spawn(move || signals.forever().next().map(|_| drop(sender.send(Message::Ended))));
-        }
+        let ended = move || drop(sender.send(Message::Ended));
+        let _ = platform::on_signal(&mcpkg_base::process::ending(), "signals", ended);
         Ok(Self { inner, is_aside, has_mouse: false })
     }
 
@@ -98,7 +98,7 @@ impl Terminal {
 
     /// Suspends the process, as Ctrl-Z does in other programs. Redraws when it resumes.
     pub fn suspend(&mut self) -> Result<()> {
-        self.aside(mcpkg_base::process::stop_self)
+        self.aside(platform::stop_self)
     }
 
     /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`].

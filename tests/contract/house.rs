@@ -167,6 +167,28 @@ fn programs_are_started_in_one_place() {
     }
 }
 
+/// Whatever one system does differently has a name in `platform`, which is the same on all of them. Tests may look at the
+/// system themselves.
+#[test]
+fn systems_are_told_apart_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| room(path) != "platform") {
+        if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
+            continue;
+        }
+        // The client of PostgreSQL knows hosts that are sockets on Unix alone.
+        let is_database = ["passwords.rs", "address.rs"]
+            .iter()
+            .any(|name| path.ends_with(Path::new("crates/store/src/engine/postgres").join(name)));
+        for line in code(text).lines() {
+            let is_cfg = line.contains("cfg") && ["unix", "windows"].iter().any(|system| line.contains(system));
+            let named =
+                ["target_os", "rustix::", "rlimit::", "winapi", "std::os::", "signal_hook::iterator", "canonicalize("];
+            let found = named.iter().any(|name| line.contains(name)) || is_cfg && !is_database;
+            assert!(!found, "{} looks at the system instead of using mcpkg_base::platform: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn other_hosts_are_asked_in_one_place() {
     // An own address is listened on elsewhere; the server waits for its own listener.
@@ -199,9 +221,9 @@ fn sha_256_is_computed_in_one_place() {
 
 #[test]
 fn files_are_read_in_one_place() {
-    // A folder that is synced, a shell's own pipe.
+    // A file or folder that is synced, a shell's own pipe.
     const OTHERWISE: [&str; 3] =
-        ["store/src/engine/sqlite/files.rs", "store/src/blobs/new_content.rs", "base/src/disk/mod.rs"];
+        ["base/src/platform/unix/files.rs", "store/src/blobs/new_content.rs", "base/src/disk/mod.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
         if OTHERWISE.iter().any(|other| path.ends_with(Path::new("crates").join(other))) || path.ends_with("tests.rs") {
             continue;

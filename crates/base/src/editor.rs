@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::platform::IS_WINDOWS;
 use crate::process::{Environment, Program};
 
 /// Opens the editor on a temporary file named after `name`; returns the file and its content afterwards. `otherwise` is
@@ -102,8 +103,7 @@ fn words(editor: &str) -> Option<(String, Vec<String>)> {
         return Some((editor.to_owned(), Vec::new()));
     }
     // Windows paths contain backslashes, which shell rules would treat as escapes.
-    let words =
-        if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
+    let words = if IS_WINDOWS { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
     let mut words = words.into_iter();
     Some((words.next()?, words.collect()))
 }

@@ -2,9 +2,11 @@
 //! pipe would block, a device may be endless, and a sparse file can be larger than memory.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::{Path, PathBuf};
+
+use crate::platform;
 
 /// The largest text that is read as a whole, in bytes, such as a manifest, a configuration file or a certificate.
 pub const TEXT: u64 = 16 << 20;
@@ -50,67 +52,28 @@ impl Series {
     /// Opens the next file for reading; also returns its current metadata.
     pub fn open(&mut self, path: &Path) -> Result<(File, Metadata)> {
         match self.holding(path) {
-            Some((folder, name)) => checked(open_in(folder, name)?),
+            Some((folder, name)) => checked(platform::open_in(folder, name)?),
             None => open_checked(OpenOptions::new().read(true), path),
         }
     }
 
     /// Returns the open folder and the file's name, if the last file was in the same folder.
     fn holding<'p>(&mut self, path: &'p Path) -> Option<(&File, &'p OsStr)> {
-        let (folder, name) = split(path)?;
+        let (folder, name) = platform::split(path)?;
         if self.last.as_ref().is_none_or(|(last, _)| last.as_os_str() != folder) {
             self.last = Some((folder.into(), None));
             return None;
         }
         let (_, held) = self.last.as_mut()?;
         if held.is_none() {
-            *held = open_folder(folder);
+            *held = platform::open_folder(folder);
         }
         held.as_ref().map(|held| (held, name))
     }
 }
 
-/// Splits a path into its folder and name, as text, because comparing paths part by part is slower than opening them.
-#[cfg(unix)]
-fn split(path: &Path) -> Option<(&OsStr, &OsStr)> {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes();
-    let at = memchr::memrchr(b'/', bytes).filter(|at| *at > 0)?;
-    Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
-}
-
-/// Returns nothing: this system has no calls relative to an open folder.
-#[cfg(not(unix))]
-fn split(_: &Path) -> Option<(&OsStr, &OsStr)> {
-    None
-}
-
-#[cfg(unix)]
-fn open_folder(path: &OsStr) -> Option<File> {
-    use rustix::fs::{CWD, Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, path, flags, Mode::empty()).ok().map(File::from)
-}
-
-#[cfg(not(unix))]
-fn open_folder(_: &OsStr) -> Option<File> {
-    None
-}
-
-#[cfg(unix)]
-fn open_in(folder: &File, name: &OsStr) -> Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))?.into())
-}
-
-#[cfg(not(unix))]
-fn open_in(_: &File, _: &OsStr) -> Result<File> {
-    Err(ErrorKind::Unsupported.into())
-}
-
 fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
-    checked(without_waiting(options).open(path)?)
+    checked(platform::without_waiting(options).open(path)?)
 }
 
 fn checked(file: File) -> Result<(File, Metadata)> {
@@ -120,19 +83,7 @@ fn checked(file: File) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Whether an open file has been deleted. Always false on systems other than Unix.
-pub fn is_gone(file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        false
-    }
-}
+pub use crate::platform::is_gone;
 
 /// Reads a regular file of at most `limit` bytes. Follows links.
 ///
@@ -164,7 +115,7 @@ pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
     let size = usize::try_from(size).unwrap_or(0);
     let mut bytes = Vec::with_capacity(size.min(ONE_READ) + 1);
-    read_once(&file, &mut bytes)?;
+    platform::read_once(&file, &mut bytes)?;
     let count = bytes.len();
     // The buffer has room for one extra byte. If the first read returns exactly `size` bytes, the file is complete.
     // Otherwise the file is large, is growing, or is one whose size the system does not know.
@@ -179,21 +130,6 @@ pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
 /// The largest file that is read with a single call, in bytes.
 const ONE_READ: usize = 64 << 10;
 
-/// Appends the result of one read, up to the buffer's spare capacity. Does not clear the spare capacity first.
-#[cfg(unix)]
-fn read_once(file: &File, bytes: &mut Vec<u8>) -> Result<()> {
-    rustix::io::retry_on_intr(|| rustix::io::read(file, rustix::buffer::spare_capacity(bytes)))?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
-    let mut room = vec![0; bytes.capacity()];
-    let count = file.read(&mut room)?;
-    bytes.extend_from_slice(&room[..count]);
-    Ok(())
-}
-
 /// Reads a regular file of at most `limit` bytes as UTF-8 text. Follows links.
 ///
 /// # Errors
@@ -202,8 +138,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Reads one of the kernel's files, such as those in /proc, as UTF-8 text.
-#[cfg(unix)]
+/// Reads one of the kernel's files, such as those in /proc, as UTF-8 text. Systems without them report `NotFound`.
 pub fn read_kernel(path: &Path) -> Result<String> {
     String::from_utf8(read_own(path, TEXT)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
@@ -215,25 +150,8 @@ pub fn read_kernel(path: &Path) -> Result<String> {
 /// The same as [`read_text`]; also `PermissionDenied` if others may read or write the file.
 pub fn read_private(path: &Path, limit: u64) -> Result<String> {
     let file = open(path)?;
-    check_private(&file.metadata()?)?;
+    platform::check_private(&file.metadata()?)?;
     String::from_utf8(read_open(file, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
-}
-
-#[cfg(unix)]
-fn check_private(metadata: &Metadata) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = metadata.permissions().mode() & 0o7777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    let why = format!("other users can read or write the file (mode {mode:04o}); restrict access with `chmod 600`");
-    Err(Error::new(ErrorKind::PermissionDenied, why))
-}
-
-/// Accepts every file: the access lists of other systems are not checked.
-#[cfg(not(unix))]
-fn check_private(_: &Metadata) -> Result<()> {
-    Ok(())
 }
 
 /// Refuses a file that is larger than `limit` bytes, with `FileTooLarge`.
@@ -259,36 +177,7 @@ pub fn check_kind(metadata: &Metadata) -> Result<()> {
         return Ok(());
     }
     let error = if kind.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::Unsupported };
-    Err(Error::new(error, format!("it is {}, not a file", named(kind))))
-}
-
-#[cfg(unix)]
-fn named(kind: FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    match kind {
-        _ if kind.is_dir() => "a folder",
-        _ if kind.is_fifo() => "a named pipe",
-        _ if kind.is_socket() => "a socket",
-        _ => "a device",
-    }
-}
-
-#[cfg(not(unix))]
-fn named(kind: FileType) -> &'static str {
-    if kind.is_dir() { "a folder" } else { "something else" }
-}
-
-/// Sets flags so that opening never waits for a named pipe, and never makes a terminal the controlling terminal.
-#[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt;
-    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
-}
-
-#[cfg(not(unix))]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
+    Err(Error::new(error, format!("it is {}, not a file", platform::kind_name(kind))))
 }
 
 #[cfg(all(test, unix))]

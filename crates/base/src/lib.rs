@@ -17,6 +17,7 @@ pub mod json;
 pub mod machine;
 pub mod marks;
 pub mod merge;
+pub mod platform;
 pub mod plural;
 pub mod process;
 pub mod quote;

@@ -1,11 +1,14 @@
 //! Identifies this machine.
 
+use crate::platform;
+
 /// Returns the machine's id: `given`, or else the id in the environment, or else the host name, or else `unknown`.
 pub fn id(given: Option<&str>) -> String {
     let environment = ["AGENTPACK_MACHINE_ID", "HOSTNAME", "COMPUTERNAME"];
     let mut said = given.map(str::to_owned).into_iter().chain(environment.iter().filter_map(|v| std::env::var(v).ok()));
     let id = said.find_map(|said| Some(normal(&said)).filter(|id| !id.is_empty()));
-    id.or_else(|| host().map(|host| normal(&host)).filter(|id| !id.is_empty())).unwrap_or_else(|| "unknown".to_owned())
+    id.or_else(|| platform::host().map(|host| normal(&host)).filter(|id| !id.is_empty()))
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Normalizes a machine's id: lowercase, with a `-` for each run of characters other than ASCII letters, digits, `_`
@@ -20,16 +23,4 @@ pub fn normal(id: &str) -> String {
         }
     }
     normal.trim_matches('-').to_owned()
-}
-
-/// Returns the host name, as printed by `hostname`.
-#[cfg(unix)]
-fn host() -> Option<String> {
-    Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
-}
-
-/// Returns nothing. On Windows the environment has the name: `COMPUTERNAME`.
-#[cfg(not(unix))]
-fn host() -> Option<String> {
-    None
 }

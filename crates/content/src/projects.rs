@@ -276,7 +276,7 @@ impl Operation for Unbind {
 /// Returns the path under which a folder was bound. If the folder still exists, links in the path are resolved, as when it
 /// was bound.
 fn stored(folder: &Path) -> Option<String> {
-    projects::Selection::folder(&folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?)
+    projects::Selection::folder(&mcpkg_base::platform::real(folder).or_else(|_| std::path::absolute(folder)).ok()?)
 }
 
 /// Say which project applies

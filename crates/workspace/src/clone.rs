@@ -55,7 +55,7 @@ impl Origin {
         if is_remote && !folder.exists() {
             return Ok(Self { address: text.to_owned(), local: None });
         }
-        match folder.canonicalize() {
+        match mcpkg_base::platform::real(&folder) {
             Ok(folder) => Ok(Self { address: disk::posix(&folder), local: Some(folder) }),
             Err(error) => refused(&error.to_string()),
         }

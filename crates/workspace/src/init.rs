@@ -173,7 +173,7 @@ fn make(context: &Context, root: &Path, name: &str, new: &[New], lock: &Lock) ->
 
 fn place(context: &Context) -> Result<PathBuf> {
     let start = start(&context.selection);
-    let root = start.canonicalize().map_err(|error| disk::failed("use", &start, error))?;
+    let root = mcpkg_base::platform::real(&start).map_err(|error| disk::failed("use", &start, error))?;
     if let Some(there) = find(&root) {
         return Err(exists(&there));
     }
@@ -190,7 +190,7 @@ fn place(context: &Context) -> Result<PathBuf> {
 /// Returns whether the folder is the home folder, one of the home folder's parents, or inside a hidden folder of the home
 /// folder, where agents keep their own files.
 fn is_reserved(folder: &Path) -> bool {
-    let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
+    let Some(home) = disk::home().ok().and_then(|home| mcpkg_base::platform::real(&home).ok()) else {
         return folder.parent().is_none();
     };
     let below = folder.strip_prefix(&home).ok().and_then(|below| below.iter().next());

@@ -107,7 +107,7 @@ pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
         return Ok(root.to_owned());
     }
     let whole = root.join(path);
-    let there = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
+    let there = whole.ancestors().find_map(|folder| mcpkg_base::platform::real(folder).ok());
     if names::is_path(path) && there.is_some_and(|there| there.starts_with(root)) {
         return Ok(whole);
     }
@@ -142,7 +142,7 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
 
 /// Returns `folder` or its nearest parent for which `is_it` is true. Symlinks are resolved first.
 pub fn around(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
+    let folder = mcpkg_base::platform::real(folder).ok()?;
     folder.ancestors().find(|root| is_it(root)).map(Path::to_owned)
 }
 

@@ -83,7 +83,7 @@ impl Trust {
             workspace.folder(workspace.manifest.repos.iter().find(|repo| repo.name == name)?).ok()
         });
         let folder = named.unwrap_or(path);
-        let folder = folder.canonicalize().map_err(|error| Error::file("read", &folder, error))?;
+        let folder = mcpkg_base::platform::real(&folder).map_err(|error| Error::file("read", &folder, error))?;
         git::toplevel(&folder).ok_or_else(|| {
             Error::new(Code::GitRepoRequired, format!("`{}` is not in a git repository", folder.display()))
         })

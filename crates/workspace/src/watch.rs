@@ -14,6 +14,7 @@ use super::lock;
 use super::names::OWN;
 use super::root::{self, Workspace};
 use mcpkg_base::git;
+use mcpkg_base::platform;
 use mcpkg_core::op::{Context, Finding, Health, Ring, Watching};
 
 /// Files in git's folder that no resource depends on, such as the markers of running commands.
@@ -212,7 +213,7 @@ fn places(context: &Context) -> Places {
     let mut places = Places::default();
     let start = root::start(&context.selection);
     let Some(root) = root::find(&start) else {
-        if let Ok(start) = start.canonicalize() {
+        if let Ok(start) = mcpkg_base::platform::real(&start) {
             places.add(start.join(root::MANIFEST), Depth::Folder);
         }
         return places;
@@ -250,24 +251,15 @@ fn places(context: &Context) -> Places {
 }
 
 /// Returns the name of a file system that another machine or program can change without this system noticing; `None`
-/// for others.
-#[cfg(target_os = "linux")]
+/// for others. mcpkg only recognizes such file systems on Linux.
 fn remote(folder: &Path) -> Option<&'static str> {
-    // The numbers are from linux/magic.h. The type's width differs between architectures.
-    let kind = rustix::fs::statfs(folder).ok()?.f_type;
-    match u32::try_from(kind & 0xffff_ffff).ok()? {
+    match platform::file_system(folder)? {
         0x6969 => Some("NFS"),
         0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("a Windows share"),
         0x0102_1997 => Some("9P"),
         0x6573_5546 => Some("FUSE"),
         _ => None,
     }
-}
-
-/// Returns nothing: mcpkg only recognizes such file systems on Linux.
-#[cfg(not(target_os = "linux"))]
-fn remote(_: &Path) -> Option<&'static str> {
-    None
 }
 
 fn lock(places: &Mutex<Places>) -> MutexGuard<'_, Places> {

@@ -15,7 +15,7 @@ use super::connection::{Entered, Full, Room, converse};
 use super::network::Network;
 use super::tls;
 use crate::mcp::server::Server;
-use crate::mcp::transport::signals::on_signal;
+use crate::mcp::transport::on_signal;
 use crate::mcp::transport::spawn;
 use crate::mcp::transport::{GIVE_UP, GRACE, announce};
 use crate::mcp::{Config, Surface};
@@ -91,7 +91,7 @@ pub fn serve_http(
         store.write(|db| access_rules::set_issuer(db, sign_in.issuer()))?;
     }
     let position = store.position()?;
-    let room = Room::new(connections(raise_open_file_limit()));
+    let room = Room::new(connections(mcpkg_base::platform::raise_open_files()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -249,19 +249,9 @@ fn connect(
     });
 }
 
-/// Raises the soft limit on open files to the hard one and returns it, or `u64::MAX` if it is unknown. Each connection
-/// takes a descriptor.
-fn raise_open_file_limit() -> u64 {
-    #[cfg(unix)]
-    match rlimit::increase_nofile_limit(u64::MAX) {
-        Ok(limit) => return limit,
-        Err(error) => tracing::warn!(%error, "cannot raise the limit on open files"),
-    }
-    u64::MAX
-}
-
-/// Returns the connection limit for this limit on open files.
-fn connections(files: u64) -> usize {
+/// Returns the connection limit for this limit on open files. Each connection takes one.
+fn connections(files: Option<u64>) -> usize {
+    let files = files.unwrap_or(u64::MAX);
     let left = files - (files / 2).min(RESERVED);
     usize::try_from(left).unwrap_or(usize::MAX).min(MAX_CONNECTIONS)
 }

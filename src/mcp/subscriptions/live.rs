@@ -11,6 +11,7 @@ use super::feed::Feed;
 use crate::mcp::live::LiveResource;
 use crate::mcp::transport::spawn;
 use crate::mcp::{Config, live, tools};
+use mcpkg_base::process::spent;
 use mcpkg_core::op::{Context, Ring, Validator, Watching};
 use mcpkg_store::Store;
 
@@ -174,15 +175,4 @@ fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let worst = elapsed * processors;
     let programs = spent().zip(before).map(|(now, before)| now.saturating_sub(before));
     programs.map_or(worst, |programs| programs.min(worst))
-}
-
-/// Returns the processor time of ended programs, if the system reports it.
-#[cfg(unix)]
-fn spent() -> Option<Duration> {
-    mcpkg_base::process::spent()
-}
-
-#[cfg(not(unix))]
-fn spent() -> Option<Duration> {
-    None
 }

@@ -9,7 +9,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::{Serving, Store};
 
 mod lines;
-pub(super) mod signals;
 pub(super) mod stdio;
 
 /// Starts one of the server's own threads.
@@ -18,6 +17,12 @@ pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thr
         .name(name.to_owned())
         .spawn(f)
         .map_err(|error| Error::internal(format!("cannot start the thread `{name}`")).with_source(error))
+}
+
+/// Runs `stop` on the first termination signal. A second one ends the process at once.
+pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
+    let failed = |error| Error::internal("cannot handle signals").with_source(error);
+    mcpkg_base::process::on_ending(1, stop).map_err(failed)
 }
 
 /// After a signal, how long to wait for accepted requests.

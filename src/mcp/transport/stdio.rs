@@ -12,7 +12,7 @@ use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Cut, Lines};
-use super::signals::on_signal;
+use super::on_signal;
 use super::{GIVE_UP, GRACE, announce};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
@@ -118,7 +118,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
                     in_flight.close(None);
                     // A client that only closes its end of the input still gets its answers. If the client has gone, its calls
                     // are cancelled.
-                    if output_is_closed() {
+                    if mcpkg_base::platform::wait_until_output_is_closed() {
                         ending.cancel();
                         tasks.give_up();
                     }
@@ -186,27 +186,6 @@ fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: 
             return false;
         }
     }
-}
-
-/// Waits until nobody reads standard output any more, which may never happen. Returns false if the system cannot report
-/// it.
-#[cfg(unix)]
-fn output_is_closed() -> bool {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let stdout = io::stdout();
-    loop {
-        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
-        match poll(&mut watched, None) {
-            Ok(_) => return watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-fn output_is_closed() -> bool {
-    false
 }
 
 /// Takes the lock of the reading thread, so that it accepts no further line. Returns `None` if that takes until

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
+use mcpkg_base::platform::{SYSTEM, System};
 
 /// The folders that the paths of agents' files start from.
 #[derive(Clone, Debug)]
@@ -23,12 +24,10 @@ impl Homes {
     pub fn find() -> Result<Self> {
         let home = disk::home()?;
         let xdg = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        let config = if cfg!(target_os = "macos") {
-            home.join("Library/Application Support")
-        } else if cfg!(windows) {
-            named("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming"))
-        } else {
-            xdg.clone()
+        let config = match SYSTEM {
+            System::Linux => xdg.clone(),
+            System::MacOs => home.join("Library/Application Support"),
+            System::Windows => named("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming")),
         };
         Ok(Self { home, config, xdg })
     }

@@ -23,8 +23,8 @@ impl Binary {
     pub fn of(runs: &Runs) -> Self {
         let Runs::Command(words) = runs else { return Binary::None };
         let Some(program) = words.first().and_then(|word| resolved(word)) else { return Binary::Missing };
-        let this = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
-        match program.canonicalize() {
+        let this = std::env::current_exe().ok().and_then(|path| mcpkg_base::platform::real(&path).ok());
+        match mcpkg_base::platform::real(&program) {
             Ok(real) if Some(&real) == this.as_ref() => Binary::This,
             Ok(_) => Binary::Another,
             Err(_) => Binary::Missing,

@@ -96,7 +96,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
             Ok(rest) => homes.home.join(rest),
             Err(_) => root.to_owned(),
         };
-        let real = root.canonicalize().map_err(|error| disk::failed("use", &root, error))?;
+        let real = mcpkg_base::platform::real(&root).map_err(|error| disk::failed("use", &root, error))?;
         if !real.is_dir() {
             return Err(Error::new(Code::InvalidArgument, format!("The root `{}` is not a folder", root.display())));
         }
@@ -112,7 +112,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
         Some(folder) => PathBuf::from(folder),
         None => mcpkg_base::git::toplevel(&started).unwrap_or(started),
     };
-    let home = homes.home.canonicalize().unwrap_or_else(|_| homes.home.clone());
+    let home = mcpkg_base::platform::real(&homes.home).unwrap_or_else(|_| homes.home.clone());
     if !root.is_absolute() || home.starts_with(&root) {
         return Err(Error::new(
             Code::RootRequired,

@@ -211,7 +211,7 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
 fn named_database(path: &Path) -> Option<&Path> {
     let default = mcpkg_core::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Path| mcpkg_base::platform::real(path).unwrap_or_else(|_| path.to_owned());
     let is_default = !moved && default.is_some_and(|default| real(&default) == real(path));
     (!is_default).then_some(path)
 }

@@ -10,6 +10,7 @@ use crate::servers::document::Fault;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::platform;
 use mcpkg_base::sha256;
 
 /// The modes of new files and folders.
@@ -201,7 +202,7 @@ pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
     missing.reverse();
     let mut made = Vec::new();
     for folder in missing {
-        if let Err(error) = make_folder(&folder, modes.folder)
+        if let Err(error) = platform::folders(modes.folder).create(&folder)
             && !folder.is_dir()
         {
             remove_folders(&made);
@@ -210,17 +211,6 @@ pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
         made.push(folder);
     }
     Ok(made)
-}
-
-#[cfg(unix)]
-fn make_folder(folder: &Path, mode: u32) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(mode).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_folder(folder: &Path, _: u32) -> std::io::Result<()> {
-    fs::create_dir(folder)
 }
 
 /// Removes the folders that [`make_folders`] created, innermost first, up to the first that is not empty.

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of extended attributes that are kept per file. Linux allows 64 KiB for a single attribute.
-#[cfg(unix)]
-const MAX_EXTENDED: usize = 256 << 10;
+use crate::platform;
 
 /// The attributes of a file other than its content and mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,81 +43,38 @@ impl Attributes {
     }
 
     /// Reads the attributes of an open file, as far as the system supports them.
-    #[cfg(unix)]
     pub fn of(file: &File) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let mut attributes = Self::default();
-        if let Ok(metadata) = file.metadata() {
-            attributes.modified =
-                Some(i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()));
-            attributes.owner = Some((metadata.uid(), metadata.gid()));
+        let metadata = file.metadata().ok();
+        let extended = platform::extended(file).into_iter().map(|(name, value)| (name, STANDARD.encode(value)));
+        Self {
+            modified: metadata.as_ref().and_then(platform::modified),
+            owner: metadata.as_ref().and_then(platform::owner),
+            extended: extended.collect(),
         }
-        let mut room = MAX_EXTENDED;
-        for name in extended_names(file) {
-            let mut value = Vec::with_capacity(room);
-            if rustix::fs::fgetxattr(file, &*name, rustix::buffer::spare_capacity(&mut value)).is_ok() {
-                room -= value.len();
-                attributes.extended.insert(name, STANDARD.encode(value));
-            }
-        }
-        attributes
     }
 
     /// Sets these attributes on an open file, as far as the user has permission.
-    #[cfg(unix)]
     pub fn give(&self, file: &File) {
-        use rustix::fs::{Gid, Timespec, Timestamps, Uid, XattrFlags};
-        let told = |what: &str, done: rustix::io::Result<()>| {
+        let told = |what: &str, done: io::Result<()>| {
             if let Err(error) = done {
                 tracing::debug!(%error, what, "cannot set an attribute of a file");
             }
         };
+        let metadata = file.metadata();
         if let Some((user, group)) = self.owner
-            && !is_of(file, user, group)
+            && !metadata.as_ref().is_ok_and(|metadata| platform::owner(metadata) == self.owner)
         {
-            let mode = file.metadata().map(|metadata| metadata.permissions());
-            told("owner", rustix::fs::fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group))));
+            told("owner", platform::set_owner(file, user, group));
             // Changing the owner clears some bits of the mode, so set the mode again.
-            let _ = mode.and_then(|mode| file.set_permissions(mode));
+            let _ = metadata.and_then(|metadata| file.set_permissions(metadata.permissions()));
         }
         for (name, value) in &self.extended {
             if let Ok(value) = STANDARD.decode(value) {
-                told(name, rustix::fs::fsetxattr(file, name.as_str(), &value, XattrFlags::empty()));
+                told(name, platform::set_extended(file, name, &value));
             }
         }
         if let Some(modified) = self.modified {
-            let seconds = i64::try_from(modified.div_euclid(1_000_000_000)).unwrap_or(0);
-            #[allow(clippy::cast_possible_truncation, reason = "below 1e9; the field's type differs between systems")]
-            let time = Timespec { tv_sec: seconds, tv_nsec: modified.rem_euclid(1_000_000_000) as _ };
-            told("time", rustix::fs::futimens(file, &Timestamps { last_access: time, last_modification: time }));
+            told("time", platform::set_modified(file, modified));
         }
     }
-
-    /// Returns empty attributes: mcpkg does not support attributes on this system.
-    #[cfg(not(unix))]
-    pub fn of(_: &File) -> Self {
-        Self::default()
-    }
-
-    /// Does nothing: mcpkg does not support attributes on this system.
-    #[cfg(not(unix))]
-    pub fn give(&self, _: &File) {}
-}
-
-#[cfg(unix)]
-fn is_of(file: &File, user: u32, group: u32) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    file.metadata().is_ok_and(|metadata| metadata.uid() == user && metadata.gid() == group)
-}
-
-/// Returns the names of a file's extended attributes that mcpkg keeps: `user.*`, and access control lists
-/// (`system.posix_acl*`).
-#[cfg(unix)]
-fn extended_names(file: &File) -> Vec<String> {
-    let mut names = Vec::with_capacity(MAX_EXTENDED);
-    if rustix::fs::flistxattr(file, rustix::buffer::spare_capacity(&mut names)).is_err() {
-        return Vec::new();
-    }
-    let names = names.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
-    names.filter(|name| name.starts_with("user.") || name.starts_with("system.posix_acl")).map(str::to_owned).collect()
 }

@@ -9,8 +9,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::platform;
 use crate::sha256::{self, Sha};
 
+pub use crate::platform::{mode, stat};
 pub use folder::Stat;
 pub use network::network_of;
 
@@ -98,19 +100,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     file::read(path, file::WHOLE).map_err(|error| failed("read", path, error))
 }
 
-/// Returns the permission bits of a file.
-#[cfg(unix)]
-pub fn mode(metadata: &Metadata) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o7777
-}
-
-/// Returns the mode of new files, because this system has no permission bits.
-#[cfg(not(unix))]
-pub fn mode(_: &Metadata) -> u32 {
-    FILE
-}
-
 /// Returns `mode` with or without the bits that make a file executable.
 pub const fn executable(mode: u32, executable: bool) -> u32 {
     if executable {
@@ -119,25 +108,6 @@ pub const fn executable(mode: u32, executable: bool) -> u32 {
     } else {
         mode & !0o111
     }
-}
-
-/// Returns the metadata that reveals later changes to the file.
-#[cfg(unix)]
-pub fn stat(metadata: &Metadata) -> Option<Stat> {
-    use std::os::unix::fs::MetadataExt;
-    let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
-    Some(Stat {
-        size: i64::try_from(metadata.size()).ok()?,
-        mtime: nanos(metadata.mtime(), metadata.mtime_nsec()),
-        ctime: nanos(metadata.ctime(), metadata.ctime_nsec()),
-        inode: metadata.ino().cast_signed(),
-    })
-}
-
-/// Returns nothing on this system, so callers read every file again.
-#[cfg(not(unix))]
-pub fn stat(_: &Metadata) -> Option<Stat> {
-    None
 }
 
 /// Whether a later change to the file is sure to change its times. For that, the times must be further in the past than
@@ -152,9 +122,9 @@ pub fn tells_changes(stat: &Stat, now: i64) -> bool {
 /// Writes the file `temporary`, which will later be renamed to `path`, and syncs it to disk.
 pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let write = || {
-        let mut file = open_new(temporary, mode)?;
+        let mut file = platform::create_new(temporary, mode)?;
         file.write_all(bytes)?;
-        set_mode(&file, mode)?;
+        platform::set_mode(&file, mode)?;
         file.sync_data()
     };
     write().map_err(|error| {
@@ -166,7 +136,9 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
 /// Rewrites a file that may be lost or truncated by a power loss or a crash.
 pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     remove(path)?;
-    open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
+    platform::create_new(path, mode)
+        .and_then(|mut file| file.write_all(bytes))
+        .map_err(|error| failed("write", path, error))
 }
 
 /// Writes a file that the user named. It is written under a temporary name first, so that a crash leaves either the old
@@ -206,58 +178,18 @@ pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
     })
 }
 
-#[cfg(unix)]
-fn open_new(path: &Path, mode: u32) -> std::io::Result<fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // Create the file with its final permissions, so that it is never readable by more users, not even for a moment.
-    fs::OpenOptions::new().write(true).create_new(true).mode(mode & 0o777).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_new(path: &Path, _: u32) -> std::io::Result<fs::File> {
-    fs::OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-#[cfg(unix)]
-fn set_mode(file: &fs::File, mode: u32) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
-    Ok(())
-}
-
 /// Creates a folder that only the user may enter, with its parents. An existing folder is left unchanged.
 pub fn make_private(folder: &Path) -> Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder).map_err(|error| failed("make", folder, error))
+    platform::folders(0o700).recursive(true).create(folder).map_err(|error| failed("make", folder, error))
 }
 
 /// Creates a symbolic link under a temporary name and renames it to `path`.
 pub fn link(path: &Path, temporary: &Path, text: &str) -> Result<()> {
-    let linked = symlink(text, temporary).and_then(|()| fs::rename(temporary, path));
+    let linked = platform::symlink(text, temporary).and_then(|()| fs::rename(temporary, path));
     linked.map_err(|error| {
         let _ = fs::remove_file(temporary);
         failed("write", path, error)
     })
-}
-
-#[cfg(unix)]
-fn symlink(text: &str, path: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(text, path)
-}
-
-#[cfg(not(unix))]
-fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
-    Err(std::io::Error::from(ErrorKind::Unsupported))
 }
 
 /// Removes a file or link. A missing file is not an error.
@@ -364,7 +296,7 @@ impl RealFolders {
             (Some(parent), Some(Component::Normal(name))) => {
                 let here = self.of(parent).join(name);
                 match fs::symlink_metadata(&here) {
-                    Ok(metadata) if metadata.is_symlink() => here.canonicalize().unwrap_or(here),
+                    Ok(metadata) if metadata.is_symlink() => crate::platform::real(&here).unwrap_or(here),
                     _ => here,
                 }
             }

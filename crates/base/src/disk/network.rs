@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-#[cfg(target_os = "linux")]
 use crate::file;
+use crate::platform;
 
 /// The names of network file systems in the system's list of mounts. Those starting with `fuse.` are user programs.
 const NETWORK: &[&str] = &[
@@ -33,19 +33,9 @@ const NETWORK: &[&str] = &[
 /// Returns the type of the network file system that contains a file; `None` if the file is on a local disk, or if the
 /// system does not report it.
 pub fn network_of(path: &Path) -> Option<String> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let device = std::fs::metadata(path).ok()?.dev();
-        let mounts = file::read_own(Path::new("/proc/self/mountinfo"), file::TEXT).ok()?;
-        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-        network_in(&String::from_utf8_lossy(&mounts), major, minor).map(str::to_owned)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = path;
-        None
-    }
+    let (major, minor) = platform::device(&std::fs::metadata(path).ok()?)?;
+    let mounts = file::read_own(Path::new("/proc/self/mountinfo"), file::TEXT).ok()?;
+    network_in(&String::from_utf8_lossy(&mounts), major, minor).map(str::to_owned)
 }
 
 /// Returns the type of a device's network file system, according to the system's list of mounts.

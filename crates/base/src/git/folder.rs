@@ -53,7 +53,7 @@ impl Folders {
     /// last one. The others look incomplete, so git probably skips them.
     pub(super) fn found_from(folder: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
-        let Ok(folder) = folder.canonicalize() else { return found };
+        let Ok(folder) = crate::platform::real(folder) else { return found };
         for top in folder.ancestors() {
             for kept in [Self::below(top), Self::at(top.to_owned(), None)].into_iter().flatten() {
                 let is_whole = kept.is_whole();
@@ -94,7 +94,7 @@ fn named(bytes: &[u8]) -> PathBuf {
 
 /// Returns the top folder of the git work tree that contains `folder`, with links resolved.
 pub fn toplevel(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
+    let folder = crate::platform::real(folder).ok()?;
     folder.ancestors().find(|top| Folders::below(top).is_some()).map(Path::to_path_buf)
 }
 

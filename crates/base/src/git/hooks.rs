@@ -6,6 +6,7 @@ use super::command::Git;
 use super::programs::MERGE;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::platform;
 
 /// Returns the merge hooks that apply to a repository, from its own or the user's hooks folder.
 pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
@@ -47,13 +48,8 @@ pub fn after(git: &Git<'_>, before: Option<&str>, now: Option<&str>) -> Result<(
     }
 }
 
-#[cfg(unix)]
+/// Whether a path is a program. Where files have no modes, every file is one.
 fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
+    let may_run = |metadata: &std::fs::Metadata| !platform::HAS_MODES || platform::is_executable(metadata);
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
 }

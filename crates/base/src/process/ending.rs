@@ -1,23 +1,34 @@
-//! Lists the signals that ask this process to end, and suspends this process.
+//! Reacts to the signals that ask this process to end.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use crate::file;
+use crate::platform::{ENDING, HANG_UP, on_signal};
 
-/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, for example
-/// because the process was started with `nohup`.
-pub fn ending() -> Vec<i32> {
-    let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
-    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    ends.filter(|signal| *signal != SIGHUP || !is_ignored(&status, *signal)).collect()
+/// Calls `then` when this process is asked to end. A second request ends it at once, with the exit status `status`.
+pub fn on_ending(status: i32, then: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let ending = ending();
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in &ending {
+        // Keep this order: on the first signal, the flag must still be unset when the first handler runs, and then the
+        // second handler sets it.
+        flag::register_conditional_shutdown(*signal, status, Arc::clone(&again))?;
+        flag::register(*signal, Arc::clone(&again))?;
+    }
+    // `then` may wake threads, which a signal handler must not do. So a thread receives the signals.
+    on_signal(&ending, "signals", then)
 }
 
-/// Suspends this process until it is continued, as Ctrl-Z does.
-pub fn stop_self() {
-    // If this fails, the process simply keeps running.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless Linux says that it is
+/// ignored, for example because the process was started with `nohup`.
+pub fn ending() -> Vec<i32> {
+    let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
+    ENDING.into_iter().filter(|signal| Some(*signal) != HANG_UP || !is_ignored(&status, *signal)).collect()
 }
 
 /// Whether a process ignores a signal, according to its status in /proc.
@@ -27,8 +38,10 @@ fn is_ignored(status: &str, signal: i32) -> bool {
     ignored >> (signal - 1) & 1 == 1
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use signal_hook::consts::SIGHUP;
+
     use super::*;
 
     #[test]

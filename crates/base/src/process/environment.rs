@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::platform::IS_WINDOWS;
+
 /// The variables that are passed on by default, in addition to all that start with `LC_`.
 const ALLOWED: &[&str] = &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 
@@ -63,7 +65,7 @@ pub fn is_passed_on(name: &str) -> bool {
 
 fn is_allowed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
-        ALLOWED.contains(&name) || name.starts_with("LC_") || (cfg!(windows) && is_needed_on_windows(name))
+        ALLOWED.contains(&name) || name.starts_with("LC_") || (IS_WINDOWS && is_needed_on_windows(name))
     })
 }
 

@@ -2,25 +2,20 @@
 //!
 //! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of
 //! variables. Unless it runs in the terminal, it has its own process group: when it is ended, so are the programs that
-//! it started. On Unix, waiting needs no polling: a wait ends when the program exits, at the deadline, or when the call
-//! is cancelled.
+//! it started. Except on
+//! Windows, waiting needs no polling: a wait ends when the program exits, at the deadline, or when the call is cancelled.
 //!
 //! Every user of the machine can read a program's arguments. So secrets are passed in variables or on standard input,
 //! and [`Secret`](crate::secret::Secret) cannot be converted to an argument.
 
 mod cancel;
-#[cfg(unix)]
 pub mod cgroup;
-#[cfg(unix)]
 mod ending;
 mod environment;
-mod group;
 mod limits;
 mod output;
 mod running;
-#[cfg(unix)]
 mod spent;
-#[cfg(unix)]
 pub mod starter;
 #[cfg(all(test, unix))]
 mod tests;
@@ -31,14 +26,14 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use crate::platform;
+
 pub use cancel::OnCancel;
-#[cfg(unix)]
-pub use ending::{ending, stop_self};
+pub use ending::{ending, on_ending};
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Feed, Output, Printed, Tell, utf16};
 pub use running::{Failure, Running};
-#[cfg(unix)]
 pub use spent::spent;
 
 /// Returns the path of a program: a name without a `/` is searched on PATH. Starting a program by its path avoids a copy of this
@@ -63,10 +58,8 @@ impl Program {
     /// Creates a program with the variables of [`Environment::Allowed`]. A name without a `/` is searched on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref();
-        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix says what a program is called"))]
         let mut command = Command::new(full_path(program));
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::arg0(&mut command, program);
+        platform::call_as(&mut command, program);
         let program = Self {
             command,
             capture: Capture::default(),

@@ -1,6 +1,7 @@
 //! Controls a running program: waits for it and ends it.
 
 use std::io;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -8,9 +9,10 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::cancel::OnCancel;
-use super::group::{self, End};
 use super::limits::Limits;
 use super::output::{Capture, Printed, Reading, Tell};
+use crate::file::read_kernel;
+use crate::platform::{self, End};
 
 /// The reason why a program did not run to its end.
 #[derive(Debug)]
@@ -23,9 +25,6 @@ pub enum Failure {
     /// The call was cancelled. `Program::run` has ended the program; [`Running::wait`] leaves it running.
     Cancelled,
 }
-
-/// The longest pause between two checks of a program, on systems that do not report its exit.
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// A running program. If it is dropped before the program has exited, the program and its group are ended.
 #[derive(Debug)]
@@ -86,12 +85,16 @@ impl Running {
     }
 
     fn spawn(command: &mut Command, leaves_children: bool) -> Result<Self, Failure> {
-        group::separate(command);
+        platform::separate(command);
         let child = command.spawn().map_err(Failure::NotStarted)?;
         let (sender, events) = channel();
         // From here on, dropping this value ends the program.
         let running = Self { child, status: None, leaves_children, asks_below: false, events, sender, stderr: None };
-        group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
+        let sender = running.sender.clone();
+        let ended = move || {
+            let _ = sender.send(Event::Ended);
+        };
+        platform::watch(&running.child, ended).map_err(Failure::Lost)?;
         Ok(running)
     }
 
@@ -148,8 +151,8 @@ impl Running {
             return;
         }
         self.leaves_children = false;
-        if !(self.asks_below && group::ask_below(&self.child)) {
-            group::end(&mut self.child, End::Asked);
+        if !(self.asks_below && ask_below(&self.child)) {
+            platform::end(&mut self.child, End::Asked);
         }
         if !matches!(self.wait_for(Instant::now().checked_add(grace), None), Ok(Woken::Ended(_))) {
             self.kill();
@@ -167,13 +170,15 @@ impl Running {
                 return Ok(Woken::Ended(status));
             }
             let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-            let pause = if cfg!(unix) { left } else { left.min(LONGEST_PAUSE) };
+            let pause = platform::POLL.map_or(left, |poll| left.min(poll));
             match self.events.recv_timeout(pause) {
                 Ok(Event::Ended) => self.reap()?,
                 // An earlier wait may have left this event behind.
                 Ok(Event::Cancelled) if cancelled.is_none_or(|token| !token.is_cancelled()) => {}
                 Ok(Event::Cancelled) => return Ok(Woken::Cancelled),
-                Err(_) if !cfg!(unix) && self.child.try_wait().is_ok_and(|status| status.is_some()) => self.reap()?,
+                Err(_) if platform::POLL.is_some() && self.child.try_wait().is_ok_and(|status| status.is_some()) => {
+                    self.reap()?;
+                }
                 Err(RecvTimeoutError::Timeout) if left > pause => {}
                 Err(_) => return Ok(Woken::TimedOut),
             }
@@ -184,14 +189,14 @@ impl Running {
     /// program. Until that wait, the id of the group cannot be reused.
     fn reap(&mut self) -> Result<(), Failure> {
         if !self.leaves_children {
-            group::end(&mut self.child, End::Forced);
+            platform::end(&mut self.child, End::Forced);
         }
         self.status = Some(self.child.wait().map_err(Failure::Lost)?);
         Ok(())
     }
 
     fn kill(&mut self) {
-        group::end(&mut self.child, End::Forced);
+        platform::end(&mut self.child, End::Forced);
         self.status = self.child.wait().ok();
     }
 }
@@ -202,4 +207,13 @@ impl Drop for Running {
             self.kill();
         }
     }
+}
+
+/// Asks the process groups led by children of `child` to end; returns whether there were any. Only Linux lists a process's
+/// children.
+fn ask_below(child: &Child) -> bool {
+    let id = child.id();
+    let children = read_kernel(Path::new(&format!("/proc/{id}/task/{id}/children"))).unwrap_or_default();
+    let ids = children.split_ascii_whitespace().filter_map(|id| id.parse().ok());
+    ids.filter(|id| platform::ask_group(*id)).count() > 0
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::blobs::NewContent;
@@ -73,11 +74,7 @@ pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str,
 
 pub(crate) fn link(path: &Path, target: &str) -> Result<()> {
     make_parent(path)?;
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(target, path).map_err(|error| Error::file("write", path, error))?;
-    #[cfg(not(unix))]
-    let _ = target;
-    Ok(())
+    platform::symlink(target, path).map_err(|error| Error::file("write", path, error))
 }
 
 /// Copies a file with its permissions.
@@ -98,17 +95,5 @@ pub(crate) fn file(path: &Path, content: &NewContent, executable: bool) -> Resul
         Some(scratch) => fs::rename(scratch, path).map_err(failed)?,
         None => fs::write(path, content.bytes()?).map_err(failed)?,
     }
-    set_mode(path, executable).map_err(failed)
-}
-
-#[cfg(unix)]
-fn set_mode(path: &Path, executable: bool) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = if executable { 0o755 } else { 0o644 };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: bool) -> std::io::Result<()> {
-    Ok(())
+    platform::set_path_mode(path, if executable { 0o755 } else { 0o644 }).map_err(failed)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::item::conflict;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::platform;
 use mcpkg_store::blobs::NewContent;
 
 /// Files up to this size stay in memory until they are stored, as long as all of them together are not larger than
@@ -33,7 +34,7 @@ impl Opener {
     pub fn open(&mut self, path: &Path, is_held: bool) -> Result<Opened> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;
-        let executable = is_executable(&metadata);
+        let executable = platform::is_executable(&metadata);
         let fits = !is_held || self.held + metadata.len() <= ALL_SMALL;
         if metadata.len() > SMALL || !fits {
             return Ok(Opened { content: NewContent::file(path)?, executable, is_unmerged: false });
@@ -48,15 +49,4 @@ impl Opener {
         };
         Ok(Opened { is_unmerged: may_be_unmerged && content.is_text(), content, executable })
     }
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &std::fs::Metadata) -> bool {
-    false
 }

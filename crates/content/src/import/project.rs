@@ -92,7 +92,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
 /// Suggests a project name: the name of the imported folder, or `main` if the folder's name is not valid.
 fn usual(paths: &[PathBuf]) -> String {
     let of_folder = |path: &Path| {
-        let path = path.canonicalize().ok()?;
+        let path = mcpkg_base::platform::real(path).ok()?;
         let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
         folder.file_name()?.to_str().map(str::to_owned)
     };

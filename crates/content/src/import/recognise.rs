@@ -251,7 +251,7 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
 
 /// Whether the target of a link lies in a folder, with all links resolved.
 fn lies_below(link: &Path, folder: &Path) -> bool {
-    matches!((link.canonicalize(), folder.canonicalize()), (Ok(real), Ok(folder)) if real.starts_with(&folder))
+    matches!((mcpkg_base::platform::real(link), mcpkg_base::platform::real(folder)), (Ok(real), Ok(folder)) if real.starts_with(&folder))
 }
 
 /// Whether there is a file at a path below a folder, without a link on the way.

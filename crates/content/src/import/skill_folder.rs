@@ -25,7 +25,7 @@ pub struct Folder {
 /// Reads the files in one folder. `.gitignore` applies, but hidden files are included, as in every skill's folder. Fails if a
 /// link leads out of the folder.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
-    let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
+    let root = mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", path.display())));
     }

@@ -176,7 +176,7 @@ impl What {
 /// Returns whether this can be the path of a file below a folder. On Unix, a backslash is an ordinary character. Code that
 /// writes files also checks [`crate::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
-    stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
+    stays_inside(path) || !std::path::is_separator('\\') && stays_inside(&path.replace('\\', "_"))
 }
 
 /// Checks that an item may be stored. The manifest and the content may come from anybody.

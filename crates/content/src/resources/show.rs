@@ -11,6 +11,7 @@ use super::of_domain::{self, DomainResource};
 use crate::completions::RESOURCES;
 use crate::{GROUP, answer};
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::platform;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply};
 use mcpkg_store::Db;
 use mcpkg_store::blobs::{self, Verify};
@@ -118,12 +119,8 @@ impl Show {
             blobs::stream_by_id(db, resource.blob, Verify::Sha256, |piece| beside.write_all(piece).map_err(failed))?;
             Ok((resource, project.name.clone()))
         })?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = if resource.attributes.executable { 0o755 } else { 0o644 };
-            beside.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(failed)?;
-        }
+        let mode = if resource.attributes.executable { 0o755 } else { 0o644 };
+        platform::set_mode(beside.as_file(), mode).map_err(failed)?;
         beside.persist(output).map_err(|error| failed(error.error))?;
         let sentence = format!("Wrote resource '{}' to {} ({} bytes)", resource.name, output.display(), resource.size);
         Ok(Reply::sentence(sentence, data(&project, &resource)))

@@ -116,7 +116,7 @@ impl Create {
     /// Returns the skill's name: the given one, or the name of the folder.
     fn skill(&self) -> String {
         let of_folder = || {
-            let folder = self.from.as_ref()?.canonicalize().ok()?;
+            let folder = mcpkg_base::platform::real(self.from.as_ref()?).ok()?;
             Some(folder.file_name()?.to_string_lossy().into_owned())
         };
         self.name.clone().or_else(of_folder).unwrap_or_default()

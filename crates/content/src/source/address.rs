@@ -110,7 +110,7 @@ fn unknown(text: &str) -> Error {
 /// Returns the address of a path that exists on this machine.
 fn on_disk(path: &Path) -> Result<Address> {
     let failed = |error| Error::file("read", path, error);
-    let real = path.canonicalize().map_err(failed)?;
+    let real = mcpkg_base::platform::real(path).map_err(failed)?;
     let Some(text) = real.to_str() else {
         let why = format!("The path `{}` is not valid UTF-8, so it cannot be stored", real.display());
         return Err(Error::new(Code::InvalidArgument, why));

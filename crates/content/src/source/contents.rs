@@ -146,7 +146,8 @@ pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
 pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context) -> Result<Contents> {
     let entries = mirror.tree(commit, &origin.path)?;
     let scratch = mirror.scratch()?;
-    let real = scratch.path().canonicalize().map_err(|error| Error::file("read", scratch.path(), error))?;
+    let real =
+        mcpkg_base::platform::real(scratch.path()).map_err(|error| Error::file("read", scratch.path(), error))?;
     // If the whole repository is one skill, the skill is named after its folder. So name the folder after the source.
     let top = real.join(&origin.name);
     let named = if origin.path.is_empty() { top.clone() } else { top.join(&origin.path) };

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::cancelled;
 use super::git_output::lost;
@@ -13,6 +13,7 @@ use super::mirror::Mirror;
 use super::tree::{Entry, Mode};
 use crate::import::reason::{LeftOut, Reason};
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::platform;
 use mcpkg_core::op::Context;
 
 /// Writes the files of `entries` below the empty folder `top`. Returns the files that could not be written.
@@ -59,7 +60,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
         content.take(MAX_LINK).read_to_end(&mut targets[at]).map(drop).map_err(lost)
     })?;
     for (entry, target) in links.iter().zip(targets) {
-        if link(&target, &top.join(&entry.path)).is_err() {
+        if platform::symlink(platform::path(&target), &top.join(&entry.path)).is_err() {
             left_out.push(LeftOut::file(&entry.path, Reason::BadPath));
         }
     }
@@ -70,28 +71,8 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
 /// The maximum length of a link's target in bytes.
 const MAX_LINK: u64 = 4096;
 
-fn create(path: &PathBuf, mode: Mode) -> std::io::Result<fs::File> {
-    let mut options = fs::File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if mode == Mode::Executable { 0o755 } else { 0o644 });
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    let mut file = options.open(path)?;
+fn create(path: &Path, mode: Mode) -> std::io::Result<fs::File> {
+    let mut file = platform::create_new(path, if mode == Mode::Executable { 0o755 } else { 0o644 })?;
     file.flush()?;
     Ok(file)
-}
-
-#[cfg(unix)]
-fn link(target: &[u8], path: &Path) -> std::io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
-}
-
-#[cfg(not(unix))]
-fn link(_: &[u8], _: &Path) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
 }

@@ -95,7 +95,7 @@ impl Sync {
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);
-        match folder.canonicalize() {
+        match mcpkg_base::platform::real(folder) {
             Ok(top) => {
                 refuse(&top)?;
                 return Ok(Some(top));
@@ -112,7 +112,7 @@ impl Sync {
             return Ok(None);
         }
         fs::create_dir_all(folder).map_err(|error| Error::file("make", folder, error))?;
-        folder.canonicalize().map(Some).map_err(failed)
+        mcpkg_base::platform::real(folder).map(Some).map_err(failed)
     }
 
     /// Returns whether the project was synced with this folder, which no longer exists.
@@ -120,7 +120,7 @@ impl Sync {
         if self.again {
             return Ok(false);
         }
-        let parent = gone.parent().and_then(|parent| parent.canonicalize().ok());
+        let parent = gone.parent().and_then(|parent| mcpkg_base::platform::real(parent).ok());
         let real = parent.zip(gone.file_name()).map_or_else(|| gone.to_path_buf(), |(parent, name)| parent.join(name));
         let (project, known) = context.read(|db, project| {
             Ok((project.clone(), syncs::get(db, project.id, &real.to_string_lossy())?.is_some()))
@@ -353,7 +353,7 @@ fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));
     }
-    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    let home = std::env::home_dir().and_then(|home| mcpkg_base::platform::real(&home).ok());
     if top.parent().is_none() || Some(top) == home.as_deref() {
         return Err(Error::new(
             Code::InvalidArgument,

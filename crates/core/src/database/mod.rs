@@ -52,6 +52,6 @@ pub const OPS: &[Entry] = &[
 /// Returns the path of the default database: `mcpkg.db` in the user's data directory. `None` if the user has no home directory.
 pub fn default_path() -> Option<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
-    let folder = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
+    let folder = if mcpkg_base::platform::IS_WINDOWS { strategy.cache_dir() } else { strategy.data_dir() };
     Some(folder.join("mcpkg").join("mcpkg.db"))
 }

@@ -226,7 +226,7 @@ fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
     let mut found = Vec::new();
     let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
-        let Ok(real) = root.path.canonicalize() else { continue };
+        let Ok(real) = mcpkg_base::platform::real(&root.path) else { continue };
         // Report the files of a folder once, even if two targets share the folder.
         if !walked.insert(real.clone()) {
             continue;

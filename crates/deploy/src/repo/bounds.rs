@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::inside::is_gits;
+use mcpkg_base::platform::{self, SYSTEM, System};
 
 /// The maximum number of bytes read for one composition of a repo: modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
@@ -33,7 +34,6 @@ pub(super) struct Bounds {
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "paths are opened there"))]
     handle: File,
 }
 
@@ -60,7 +60,7 @@ impl Root {
     /// Opens the folder `path` and keeps it open. `path` must not contain links.
     fn open(path: PathBuf) -> Result<Self> {
         let failed = |error| Error::file("read", &path, error);
-        let handle = open_folder(&path).map_err(failed)?;
+        let handle = platform::open_root(&path).map_err(failed)?;
         if !handle.metadata().map_err(failed)?.is_dir() {
             return Err(failed(ErrorKind::NotADirectory.into()));
         }
@@ -74,7 +74,7 @@ impl Bounds {
     /// # Errors
     /// `E_INVALID_ARGUMENT` if an allowed folder is invalid.
     pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
-        let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
+        let real = |path: &Path| mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {
             real(path).and_then(Root::open).map_err(|error| {
                 let why = format!("--allow-outside `{}`: not a readable folder", path.display());
@@ -87,7 +87,7 @@ impl Bounds {
 
     /// Creates the bounds of a git checkout in `own`. The user's allowed folders may also be read.
     pub(super) fn of_checkout(&self, own: &Path) -> Result<Self> {
-        let real = own.canonicalize().map_err(|error| Error::file("read", own, error))?;
+        let real = mcpkg_base::platform::real(own).map_err(|error| Error::file("read", own, error))?;
         Ok(Self { own: Root::open(real)?, allowed: Arc::clone(&self.allowed), left: Arc::clone(&self.left) })
     }
 
@@ -116,7 +116,7 @@ impl Bounds {
         if let Some(looked) = self.without_links(path) {
             return Ok(looked);
         }
-        let real = path.canonicalize()?;
+        let real = mcpkg_base::platform::real(path)?;
         match real.strip_prefix(&self.own.path) {
             _ if self.allows(&real) => {}
             Ok(below) if is_private(below) => return Err(Refusal::Private),
@@ -131,7 +131,7 @@ impl Bounds {
     /// paths have no links, and this lookup does not check the folders above the repo again for each file.
     fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
         // On other systems, a folder may have several names. A path that ends with a slash must be a folder.
-        if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        if SYSTEM != System::Linux || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return None;
         }
         let (mut at, mut looked) = (self.own.path.clone(), None);
@@ -159,7 +159,8 @@ impl Bounds {
     pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         let of = |root: &&Root| real.starts_with(&root.path);
         let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
-        let opened = open_below(root, real)?;
+        let below = real.strip_prefix(&root.path).map_err(|_| Refusal::Missing)?;
+        let opened = platform::open_below(&root.handle, &root.path, below)?;
         let metadata = opened.metadata()?;
         file::check_kind(&metadata).and_then(|()| file::check_size(metadata.len(), limit)).map_err(Refusal::unfit)?;
         self.left
@@ -185,52 +186,6 @@ fn first_link(root: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     None
-}
-
-#[cfg(unix)]
-fn open_folder(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags, open};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(open(path, flags, Mode::empty())?))
-}
-
-#[cfg(not(unix))]
-fn open_folder(path: &Path) -> io::Result<File> {
-    use std::os::windows::fs::OpenOptionsExt;
-    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
-    fs::OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
-}
-
-/// Opens the file `real` below a root without following links.
-#[cfg(unix)]
-fn open_below(root: &Root, real: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags, openat};
-    use std::os::fd::{AsFd, BorrowedFd};
-    let below = real.strip_prefix(&root.path).map_err(|_| ErrorKind::InvalidInput)?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{ResolveFlags, openat2};
-        // Try a single call first. If it fails, for example because the kernel is too old, opening folder by folder
-        // finds the reason.
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        if let Ok(file) = openat2(&root.handle, below, flags, Mode::empty(), resolve) {
-            return Ok(file.into());
-        }
-    }
-    let open = |folder: BorrowedFd<'_>, name, flags| openat(folder, name, flags, Mode::empty()).map(File::from);
-    let mut parts = below.components().map(|part| part.as_os_str()).peekable();
-    let mut at: Option<File> = None;
-    while let Some(name) = parts.next() {
-        let flags = if parts.peek().is_some() { flags | OFlags::DIRECTORY } else { flags };
-        at = Some(open(at.as_ref().unwrap_or(&root.handle).as_fd(), name, flags)?);
-    }
-    at.ok_or_else(|| ErrorKind::InvalidInput.into())
-}
-
-#[cfg(not(unix))]
-fn open_below(_: &Root, real: &Path) -> io::Result<File> {
-    mcpkg_base::file::open(real)
 }
 
 impl From<io::Error> for Refusal {

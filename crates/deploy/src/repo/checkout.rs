@@ -120,7 +120,7 @@ impl Checkouts {
             let why = format!("Module `{id}`: commit {commit} of `{url}`: `{}` {why}", source.subdir);
             Error::new(Code::ConfigInvalid, why).with_details(details)
         };
-        match folder.canonicalize() {
+        match mcpkg_base::platform::real(&folder) {
             Ok(real) if real.starts_with(bounds.own()) || bounds.allows(&real) => {
                 Ok(Checkout { folder, commit, bounds })
             }
@@ -160,7 +160,7 @@ fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
 fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     let Some(path) = local(repo.folder(), &source.url) else { return Ok(source.url.clone()) };
     // A cached commit is used even if the repository no longer exists.
-    let real = path.canonicalize().unwrap_or(path);
+    let real = mcpkg_base::platform::real(&path).unwrap_or(path);
     let is_plain = !real.components().any(|part| part == Component::ParentDir);
     if let Some(path) = real.to_str().filter(|_| is_plain && repo.bounds.allows(&real)) {
         return Ok(path.to_owned());

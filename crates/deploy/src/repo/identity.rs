@@ -23,7 +23,7 @@ const CONFIGURATION: Duration = Duration::from_secs(10);
 /// # Errors
 /// `E_NOT_FOUND` or `E_FILE_FAILED` if the folder cannot be read.
 pub fn project(root: &Path) -> Result<String> {
-    let root = root.canonicalize().map_err(|error| Error::file("read", root, error))?;
+    let root = mcpkg_base::platform::real(root).map_err(|error| Error::file("read", root, error))?;
     let name = match toplevel(&root).and_then(|toplevel| origin(&toplevel)) {
         Some(url) => normal_url(&url),
         None => root.to_string_lossy().into_owned(),

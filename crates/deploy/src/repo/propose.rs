@@ -303,7 +303,8 @@ impl Work<'_> {
     /// Returns the overlay's folder, relative to the repo.
     fn folder(&self, own: Option<&Overlay<'_>>, to: &Written) -> Result<String> {
         let Some(own) = own else { return Ok(format!("{}/{}", to.below, fs_key(&self.declared.id))) };
-        let real = own.folder.canonicalize().map_err(|error| Error::file("follow", &own.folder, error))?;
+        let real =
+            mcpkg_base::platform::real(&own.folder).map_err(|error| Error::file("follow", &own.folder, error))?;
         match real.strip_prefix(self.repo.folder()) {
             Ok(below) => Ok(posix(below)),
             Err(_) => {

@@ -134,7 +134,7 @@ impl Walk<'_> {
     }
 
     fn link(&mut self, at: &At, link: PathBuf, path: String) -> Result<()> {
-        let Ok(target) = link.canonicalize() else {
+        let Ok(target) = mcpkg_base::platform::real(&link) else {
             return Err(refuse(self.whose, &link, "is a broken or circular link"));
         };
         // Check only the part below the root: agentpack's home folder is called `.agentpack` too.
@@ -211,16 +211,7 @@ impl Hashes {
     }
 }
 
-#[cfg(unix)]
-pub(super) fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_executable(_: &std::fs::Metadata) -> bool {
-    false
-}
+pub(super) use mcpkg_base::platform::is_executable;
 
 #[cfg(test)]
 mod tests {

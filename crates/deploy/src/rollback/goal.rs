@@ -53,7 +53,7 @@ impl Goal {
         };
         let key = context.store.read(|db| deploys::place_key(db, snapshot.place))?;
         let mut choice = Choice { machine: Some(key.machine.clone()), ..choice.clone() };
-        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+        let home = std::env::home_dir().and_then(|home| mcpkg_base::platform::real(&home).ok());
         if key.source.starts_with("project:") && home.as_deref() == Some(Path::new(&key.root)) {
             choice.scope = Scope::User;
         } else {

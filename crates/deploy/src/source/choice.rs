@@ -86,7 +86,7 @@ const ANY_TARGET: Names =
 
 /// Resolves the symbolic links in a path that a user wrote. A path that does not exist is returned unchanged.
 pub(super) fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    mcpkg_base::platform::real(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Replaces a leading `~` with the home folder.

@@ -32,7 +32,7 @@ pub(super) fn deploy_root(
 ) -> Result<Option<PathBuf>> {
     if let Some(root) = &choice.root {
         let root = expand(root, home);
-        return match root.canonicalize() {
+        return match mcpkg_base::platform::real(&root) {
             Ok(real) if real.is_dir() => Ok(Some(real)),
             Err(_) if choice.may_be_gone => Ok(Some(root)),
             Ok(_) => Err(Error::new(Code::InvalidArgument, format!("The root `{}` is not a folder", root.display()))),

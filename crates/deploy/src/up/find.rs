@@ -331,7 +331,7 @@ fn leave_out_deployed(context: &Context, wish: &Wish, recognised: &mut Recognise
         let rows: HashMap<String, Deployed> = rows.map(|row| (row.path.clone(), row)).collect();
         let mut kept = Vec::with_capacity(recognised.files.len());
         for (file, to) in std::mem::take(&mut recognised.files) {
-            let path = recognised.on_disk.get(&file.relative).and_then(|path| path.canonicalize().ok());
+            let path = recognised.on_disk.get(&file.relative).and_then(|path| mcpkg_base::platform::real(path).ok());
             let row = path.as_ref().and_then(|path| rows.get(path.to_string_lossy().as_ref()));
             match (row, path) {
                 (Some(row), Some(path)) if row.block => {

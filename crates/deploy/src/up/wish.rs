@@ -119,10 +119,11 @@ impl Wish {
 /// returns the one [`around`] the working directory.
 pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, Option<String>)> {
     let home = disk::home()?;
-    let home = home.canonicalize().unwrap_or(home);
+    let home = mcpkg_base::platform::real(&home).unwrap_or(home);
     let (folder, source) = match what {
         Some(path) if Path::new(path).is_dir() => {
-            let real = Path::new(path).canonicalize().map_err(|error| Error::file("read", Path::new(path), error))?;
+            let real = mcpkg_base::platform::real(Path::new(path))
+                .map_err(|error| Error::file("read", Path::new(path), error))?;
             (real, None)
         }
         Some(path) if path.starts_with(['/', '.', '~']) => {

@@ -30,7 +30,7 @@ impl Home {
             Some(named) => named.to_owned(),
             None => disk::home()?.join(".enact"),
         };
-        let real = std::fs::canonicalize(&own).map_err(|error| match error.kind() {
+        let real = mcpkg_base::platform::real(&own).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` does not exist", own.display()))
                 .hint("pass the folder where Enact stores tools.json and config.yaml, such as ~/.enact"),
             _ => Error::file("read", &own, error),
@@ -46,7 +46,7 @@ impl Home {
 
     /// Returns Enact's folder in a project.
     pub fn of_project(folder: &Path) -> Result<Self> {
-        let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
+        let above = mcpkg_base::platform::real(folder).map_err(|error| Error::file("read", folder, error))?;
         let home = Self { own: above.join(".enact"), above };
         if !home.own.is_dir() && !home.above.join("agents").is_dir() {
             let what = format!("`{}` contains neither a .enact nor an agents folder", folder.display());
@@ -75,7 +75,7 @@ impl Home {
     }
 
     fn read(&self, path: PathBuf, name: &str) -> Result<Option<Text>> {
-        let real = match std::fs::canonicalize(&path) {
+        let real = match mcpkg_base::platform::real(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             real => real.map_err(|error| Error::file("read", &path, error))?,
         };

@@ -149,14 +149,14 @@ fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> PackageFolder {
     // Only a valid version is joined to the path, so the text cannot lead out of the folder.
     let version = version.trim_start_matches('v').parse::<semver::Version>().ok();
     for root in roots {
-        let Ok(root) = std::fs::canonicalize(root) else { continue };
+        let Ok(root) = mcpkg_base::platform::real(root) else { continue };
         let of_tool = root.join(name.as_str());
         let of_version = version.as_ref().map(|version| of_tool.join(format!("v{version}")));
         for folder in of_version.into_iter().chain([of_tool]) {
             if !holds_manifest(&folder) {
                 continue;
             }
-            return match std::fs::canonicalize(&folder) {
+            return match mcpkg_base::platform::real(&folder) {
                 Ok(real) if real.starts_with(&root) => PackageFolder::At(real),
                 _ => PackageFolder::Outside(folder),
             };

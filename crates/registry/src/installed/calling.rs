@@ -177,7 +177,7 @@ fn paths(
                 "'{parameter}' names a file on this machine; only a local user can pass such a file"
             ));
         }
-        let real = named.canonicalize();
+        let real = mcpkg_base::platform::real(named);
         // The error is the same whether the file exists or not, so that agents cannot probe other folders.
         let place = real.as_ref().ok().cloned().or_else(|| folder_of(named));
         let may_be_given = match &place {
@@ -209,7 +209,7 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
     let is_there = |path: &&Path| path.symlink_metadata().is_ok();
     let absolute = std::path::absolute(path).ok()?;
     let last = absolute.ancestors().find(is_there)?;
-    last.canonicalize().ok().filter(|real| real.is_dir())
+    mcpkg_base::platform::real(last).ok().filter(|real| real.is_dir())
 }
 
 /// Returns whether the caller may give this file to a tool. An agent may give files below the deploy root and in
@@ -220,7 +220,7 @@ fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool
         Ok((granted.folders, context.domains.deploy_root(db, &context.selection)?))
     })?;
     let mut folders = granted.into_iter().map(PathBuf::from).chain(root);
-    Ok(folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))))
+    Ok(folders.any(|folder| mcpkg_base::platform::real(&folder).is_ok_and(|folder| path.starts_with(folder))))
 }
 
 /// Returns the command to start, and adds the files that contain its values to `given`.

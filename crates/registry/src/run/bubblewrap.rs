@@ -15,6 +15,7 @@ use super::mount::{Mount, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, PROBE, Ran, Runner, Takes};
 use super::started;
 use super::{host, users};
+use mcpkg_base::platform::{self, SYSTEM, System};
 use mcpkg_base::process::Environment;
 use mcpkg_base::process::cgroup::{Cgroup, Together};
 use mcpkg_base::process::starter::{self, Ended, Meeting, Within};
@@ -35,7 +36,7 @@ pub fn find() -> Result<Bubblewrap, String> {
 
 /// Runs `true` in a sandbox; an error says why that does not work.
 pub fn probe() -> Result<(), String> {
-    if !cfg!(target_os = "linux") {
+    if SYSTEM != System::Linux {
         return Err("bubblewrap runs on Linux only".to_owned());
     }
     let (argv, granted, token) = (["true".to_owned()], Granted::default(), CancellationToken::new());
@@ -149,7 +150,7 @@ fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
 /// Lists the limits that do not apply. Without a control group, shared memory is not limited. For root, the number of
 /// processes is not limited either.
 fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
-    match (has_cgroup, rustix::process::geteuid().is_root()) {
+    match (has_cgroup, platform::user().is_some_and(|(user, _)| user == 0)) {
         (true, _) => Vec::new(),
         (false, true) => vec!["shared memory", "processes"],
         (false, false) => vec!["shared memory"],

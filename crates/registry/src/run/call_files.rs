@@ -53,7 +53,9 @@ impl CallFiles {
         for (number, file) in call.given.iter().enumerate() {
             let from = match &file.content {
                 Content::Bytes(bytes) => write(&format!("given-{number}"), bytes)?,
-                Content::Path(path) => fs::canonicalize(path).map_err(|error| Error::file("read", path, error))?,
+                Content::Path(path) => {
+                    mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error))?
+                }
             };
             given.push((from, PathBuf::from(&file.at)));
         }
@@ -109,16 +111,8 @@ fn sweep(parent: &Path) {
 
 /// Returns whether a path is a real folder owned by this user, since other users can also create files in the
 /// folder for temporary files.
-#[cfg(unix)]
 fn is_own_folder(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let own = rustix::process::geteuid().as_raw();
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == own)
-}
-
-#[cfg(not(unix))]
-fn is_own_folder(_: &Path) -> bool {
-    false
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && mcpkg_base::platform::is_own(&metadata))
 }
 
 #[cfg(all(test, unix))]

@@ -17,6 +17,7 @@ use crate::package::manifest::Base;
 use crate::trust::Verdict;
 use mcpkg_base::approved::Approved;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform::IS_WINDOWS;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 
@@ -161,6 +162,7 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let reasons = [
         (*builds, "mcpkg runs builds only in a sandbox".to_owned()),
         (is_module(call), "mcpkg itself runs WebAssembly modules".to_owned()),
+        (IS_WINDOWS, "on Windows, mcpkg runs tools only in a sandbox".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
         (
             !granted.unsandboxed,
@@ -204,6 +206,7 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
     };
     let mend = match (lacks(RunnerKind::Bubblewrap), lacks(RunnerKind::Podman)) {
         (Some(why), _) => health::mend(&why),
+        (None, Some(why)) if why.ends_with("Linux only") => health::mend(&why),
         (None, Some(_)) => "install podman (Debian: `apt install podman`)",
         (None, None) => return error,
     };

@@ -18,6 +18,7 @@ use super::limits::{Limits, OUTPUT_BYTES};
 use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::started;
+use mcpkg_base::platform;
 use mcpkg_base::process;
 use mcpkg_base::process::starter::{self, Libraries, Meeting, Within};
 
@@ -200,8 +201,7 @@ fn libraries() -> Result<Libraries, String> {
 /// Lets all users into a folder. Its parent folder is accessible to this user only, so this opens it only inside
 /// the container.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
+    platform::set_path_mode(folder, 0o755)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::kind::RunnerKind;
 use super::started;
+use mcpkg_base::platform::{self, SYSTEM, System};
 use mcpkg_base::process::{Failure, Limits, Output, Program};
 
 /// The timeout of a request to an engine. The first request may have to start a daemon, which takes a while.
@@ -54,6 +55,10 @@ pub fn find(kind: RunnerKind) -> Result<Engine, String> {
 /// Asks an engine about its host, since an installed program does not mean that its daemon runs. An error says why
 /// it does not work.
 pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
+    if SYSTEM != System::Linux {
+        // mcpkg's own program starts the tool inside the container, where only a program for Linux runs.
+        return Err("mcpkg runs tools in containers on Linux only".to_owned());
+    }
     if kind == RunnerKind::Podman {
         let format = "{{.Host.Security.Rootless}} {{.Host.CgroupsVersion}} {{.Host.CgroupControllers}}";
         return Ok(podman(&ask(kind, &["info", "--format", format])?));
@@ -62,8 +67,8 @@ pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
     if said.is_empty() {
         return Err("the daemon does not respond".to_owned());
     }
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    Ok(Engine { kind, limits: true, user: format!("{}:{}", user.as_raw(), group.as_raw()) })
+    let (user, group) = platform::user().unwrap_or_default();
+    Ok(Engine { kind, limits: true, user: format!("{user}:{group}") })
 }
 
 /// Parses podman's description of its host.

@@ -45,7 +45,8 @@ pub fn mend(why: &str) -> &'static str {
         "allow user namespaces: set the sysctls kernel.unprivileged_userns_clone=1 and user.max_user_namespaces; on Ubuntu, add an \
         AppArmor profile for bwrap"
     } else if says(&["Linux only"]) {
-        "run mcpkg on Linux; elsewhere you can find and install tools, but not run them"
+        "run mcpkg on Linux: on Windows in WSL 2 (`wsl --install`), on macOS in a virtual machine; outside Linux, mcpkg runs \
+        only tools that are WebAssembly modules"
     } else {
         "run `bwrap --unshare-all --ro-bind / / true` and read the error message"
     }
@@ -71,7 +72,8 @@ mod tests {
             ),
             ("bwrap: No permissions to create a new namespace", "user namespaces"),
             ("bwrap: setting up uid map: Permission denied", "user namespaces"),
-            ("bubblewrap runs on Linux only", "on Linux"),
+            ("bubblewrap runs on Linux only", "on Linux: on Windows in WSL 2"),
+            ("mcpkg runs tools in containers on Linux only", "WebAssembly modules"),
             ("bwrap: Can't mount proc", "bwrap --unshare-all"),
         ] {
             assert!(mend(why).contains(what), "{why}: {}", mend(why));

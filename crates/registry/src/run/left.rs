@@ -5,9 +5,8 @@
 //! and links. Links are stored as text, and only the tool in its sandbox follows them.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use flate2::bufread::GzDecoder;
@@ -17,6 +16,7 @@ use tar::EntryType;
 use crate::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
+use mcpkg_base::platform;
 use mcpkg_base::process::starter::Left;
 
 /// The maximum length in bytes of a path or of a link's target.
@@ -127,9 +127,8 @@ fn write(entries: &BTreeMap<String, Left>, folder: &Path) -> Result<()> {
             let path = folder.join(path);
             make_above(&path)?;
             let mode = if *executable { 0o555 } else { 0o444 };
-            let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
-            let written = file.and_then(|mut file| {
-                file.set_permissions(fs::Permissions::from_mode(mode))?;
+            let written = platform::create_new(&path, mode).and_then(|mut file| {
+                platform::set_mode(&file, mode)?;
                 file.write_all(bytes)
             });
             written.map_err(failed)?;
@@ -139,7 +138,7 @@ fn write(entries: &BTreeMap<String, Left>, folder: &Path) -> Result<()> {
         if let Left::Link { to, .. } = entry {
             let path = folder.join(path);
             make_above(&path)?;
-            std::os::unix::fs::symlink(to, &path).map_err(failed)?;
+            platform::symlink(to, &path).map_err(failed)?;
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
     match tree {
         Tree::Folder(folder) => {
-            let real = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
+            let real = mcpkg_base::platform::real(folder).map_err(|error| Error::file("read", folder, error))?;
             match real.is_dir() {
                 true => Ok(real),
                 false => Err(Error::new(Code::NotFound, format!("`{}` is not a folder", folder.display()))),

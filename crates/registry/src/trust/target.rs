@@ -225,7 +225,7 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
         Some(rest) => disk::home()?.join(rest),
         None => PathBuf::from(text),
     };
-    let path = std::fs::canonicalize(&path).map_err(|error| missing(&path, error))?;
+    let path = mcpkg_base::platform::real(&path).map_err(|error| missing(&path, error))?;
     if path.is_dir() {
         return Ok(Some(archive::pack(&path)?.opened));
     }

@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::survey::{PIECE, ServerWords, Survey, Text};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::platform;
 use mcpkg_base::sha256;
 
 /// Content that can be read repeatedly and cloned cheaply. Two contents are equal if their bytes are.
@@ -34,7 +35,6 @@ enum Holder {
     Memory(Arc<Vec<u8>>),
     File(PathBuf),
     /// An open file, with the path at which it was opened.
-    #[cfg(unix)]
     Open(Arc<File>, PathBuf),
     /// A temporary file of mcpkg, removed with the last clone.
     Temporary(Arc<TempPath>),
@@ -69,7 +69,6 @@ impl NewContent {
 
     /// Reads a file that was opened at `path`. When needed, the content is read again from the open file, since the path may
     /// lead elsewhere by then.
-    #[cfg(unix)]
     pub fn open(file: File, path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
         file::check_size(file.metadata().map_err(failed)?.len(), file::CONTENT).map_err(failed)?;
@@ -82,12 +81,6 @@ impl NewContent {
             }
             survey.add(&piece);
         }
-    }
-
-    /// Reads a file that was opened at `path`. When needed, the file is opened again at that path.
-    #[cfg(not(unix))]
-    pub fn open(_: File, path: &Path) -> Result<Self> {
-        Self::file(path)
     }
 
     /// Reads a source that can be read only once. A small content stays in memory; a larger one is copied into a temporary file
@@ -145,7 +138,6 @@ impl NewContent {
         match &self.holder {
             Holder::Memory(_) | Holder::Temporary(_) => None,
             Holder::File(path) => Some(path),
-            #[cfg(unix)]
             Holder::Open(_, path) => Some(path),
         }
     }
@@ -156,7 +148,6 @@ impl NewContent {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
             Holder::File(path) => Box::new(self.read_again(path, None)),
-            #[cfg(unix)]
             Holder::Open(file, path) => {
                 let from: Box<dyn Read> = Box::new(AtPlace { file: Arc::clone(file), at: 0 });
                 Box::new(self.read_again(path, Some(from.take(self.size))))
@@ -241,16 +232,14 @@ impl Hash for NewContent {
 }
 
 /// An open file with its own read position, independent of other readers.
-#[cfg(unix)]
 struct AtPlace {
     file: Arc<File>,
     at: u64,
 }
 
-#[cfg(unix)]
 impl Read for AtPlace {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        let read = platform::read_at(&self.file, buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
     }

@@ -36,7 +36,7 @@ impl Place {
             });
         }
         let path = Path::new(text);
-        let real = path.canonicalize().map_err(|error| Error::file("open", path, error))?;
+        let real = mcpkg_base::platform::real(path).map_err(|error| Error::file("open", path, error))?;
         Ok(Self::File(real))
     }
 

@@ -102,8 +102,9 @@ impl Files {
             return None;
         }
         // Skip a file whose real folder is outside of the document's folder.
-        let held =
-            self.folder.join(path.parent()?).canonicalize().ok().filter(|held| held.starts_with(&self.folder))?;
+        let held = mcpkg_base::platform::real(&self.folder.join(path.parent()?))
+            .ok()
+            .filter(|held| held.starts_with(&self.folder))?;
         let whole = held.join(path.file_name()?);
         let (folder, name) = self.folders.holding(&whole).ok()??;
         let bytes = folder.read(name, self.left).ok()?;

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::Log;
 use super::plan::Command;
+use mcpkg_base::platform;
 use mcpkg_base::process::{Capture, Environment, Failure, Limits, Program};
 
 /// Prefixes of environment variables that are not passed to a build.
@@ -100,7 +101,7 @@ fn start(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &
         .tell(Box::new(move |piece| into.lock().unwrap_or_else(PoisonError::into_inner).push(piece)));
     let (ended, _) = program.run_as_one(&Limits { time: command.timeout, grace, cancelled });
     match ended {
-        Ok(status) => status.code().map_or_else(|| Ended::Killed(signal(status)), Ended::Exited),
+        Ok(status) => status.code().map_or_else(|| Ended::Killed(platform::signal(status)), Ended::Exited),
         Err(Failure::TimedOut) => Ended::TimedOut(command.timeout),
         Err(Failure::Cancelled) => Ended::Cancelled,
         Err(Failure::NotStarted(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -108,16 +109,6 @@ fn start(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &
         }
         Err(Failure::NotStarted(error) | Failure::Lost(error)) => Ended::Failed(error.to_string()),
     }
-}
-
-#[cfg(unix)]
-fn signal(status: std::process::ExitStatus) -> Option<i32> {
-    std::os::unix::process::ExitStatusExt::signal(&status)
-}
-
-#[cfg(not(unix))]
-fn signal(_: std::process::ExitStatus) -> Option<i32> {
-    None
 }
 
 #[cfg(all(test, unix))]

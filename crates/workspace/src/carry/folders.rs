@@ -1,11 +1,7 @@
 //! Moves, writes and removes the folders and files of a workspace.
 
 use std::fs;
-#[cfg(unix)]
-use std::fs::Permissions;
 use std::io::{self, ErrorKind};
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::carrier::{Carrier, TEMPORARY};
@@ -13,6 +9,7 @@ use super::look::{is_known, text};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{Git, worktrees};
+use mcpkg_base::platform;
 
 /// Removes a work tree. It is renamed out of the way first, so that a crash never leaves half a work tree.
 pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
@@ -70,12 +67,11 @@ pub fn remove_tree(path: &Path) -> Result<()> {
 }
 
 /// Makes a folder and all folders below it writable for the user, so that they can be removed. Does not follow links.
-#[cfg(unix)]
 fn open_up(path: &Path) -> io::Result<()> {
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
-        let mode = fs::symlink_metadata(&folder)?.permissions().mode();
-        fs::set_permissions(&folder, Permissions::from_mode(mode | 0o700))?;
+        let mode = platform::mode(&fs::symlink_metadata(&folder)?);
+        platform::set_path_mode(&folder, mode | 0o700)?;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
@@ -83,11 +79,6 @@ fn open_up(path: &Path) -> io::Result<()> {
             }
         }
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn open_up(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -68,7 +68,7 @@ pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
 /// Returns whether git has a work tree registered at this path.
 pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
     // git resolved symlinks in the parent folder when it recorded the path.
-    let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, mcpkg_base::platform::real(folder).ok()?)));
     let resolved = folder.and_then(|(folder, real)| Some(real.join(path.strip_prefix(folder).ok()?)));
     let known = worktrees::list(git)?;
     Ok(known.iter().any(|known| known.path == path || Some(&known.path) == resolved.as_ref()))

@@ -72,7 +72,7 @@ fn of(workspace: &Workspace, repo: &Repo, cancelled: &CancellationToken) -> Resu
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
     };
     let (in_develop, in_main) = (merged_into(&flow.develop_branch)?, merged_into(&repo.default_branch)?);
-    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let real = |path: &std::path::Path| mcpkg_base::platform::real(path).unwrap_or_else(|_| path.to_owned());
     let own = real(&folder);
     Ok(heads
         .iter()

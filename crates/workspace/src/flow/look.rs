@@ -103,7 +103,7 @@ impl<'w> Seen<'w> {
 
     /// Returns whether a folder is the repository's main work tree, not a linked one.
     pub fn is_own(&self, worktree: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| mcpkg_base::platform::real(path).unwrap_or_else(|_| path.to_owned());
         real(worktree) == real(&self.folder)
     }
 }

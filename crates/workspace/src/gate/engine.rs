@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::time::Duration;
 
+use mcpkg_base::platform::HAS_LIMITS;
 use serde::{Deserialize, Serialize};
 
 pub use super::tensor::{Dtype, Element, Tensor};
@@ -13,7 +14,7 @@ pub use super::tensor::{Dtype, Element, Tensor};
 pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<ModelOutput, Stopped>;
 
 /// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`.
-pub const NAME: Option<&str> = if cfg!(all(feature = "gate-onnx", unix)) { Some("tract-onnx 0.23.9") } else { None };
+pub const NAME: Option<&str> = if cfg!(feature = "gate-onnx") && HAS_LIMITS { Some("tract-onnx 0.23.9") } else { None };
 
 /// The command that builds an mcpkg with an engine.
 pub const BUILD: &str = "`cargo install --path . --features full`";

@@ -142,7 +142,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     let git = Git::of(&top, &context.cancelled);
     let place = set::place(workspace, name, repo)?;
     let full = format!("refs/heads/{branch}");
-    let real = place.parent().and_then(|parent| parent.canonicalize().ok()).zip(place.file_name());
+    let real = place.parent().and_then(|parent| mcpkg_base::platform::real(parent).ok()).zip(place.file_name());
     let real = real.map_or_else(|| place.clone(), |(parent, name)| parent.join(name));
     let known = worktrees::list(&git)?;
     if let Some(there) = known.iter().find(|known| known.path == real && known.prunable.is_none()) {

@@ -77,7 +77,7 @@ pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
 pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<Member<'w>>> {
     let base = workspace.below(&workspace.manifest.worktree.base_dir)?;
     // git resolves links before it records a path.
-    let base = base.canonicalize().unwrap_or(base);
+    let base = mcpkg_base::platform::real(&base).unwrap_or(base);
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::each(&repos, |_, repo: &&'w Repo| {
         let repo = *repo;

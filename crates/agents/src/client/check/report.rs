@@ -18,6 +18,7 @@ use crate::client::entry::KEY;
 use crate::client::our_entry::OurEntry;
 use crate::client::runs::Runs;
 use mcpkg_base::error::Error;
+use mcpkg_base::platform;
 use mcpkg_base::plural;
 use mcpkg_core::op::Context;
 
@@ -194,7 +195,7 @@ fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     let Some(path) = resolved(program) else {
         return Err(StepError::new(format!("`{program}` does not exist"), advice));
     };
-    if !is_executable(&path) {
+    if !may_run(&path) {
         return Err(StepError::new(
             format!("`{}` is not executable", path.display()),
             format!("chmod +x {}", path.display()),
@@ -206,12 +207,7 @@ fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     })
 }
 
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| mcpkg_base::disk::mode(&metadata) & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
-    true
+/// Whether the system lets this user run a program. Where files have no modes, every file may be run.
+fn may_run(path: &Path) -> bool {
+    !platform::HAS_MODES || std::fs::metadata(path).is_ok_and(|metadata| platform::is_executable(&metadata))
 }

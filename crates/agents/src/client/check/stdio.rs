@@ -16,6 +16,7 @@ use super::transport::Transport;
 use crate::agents::agent::Agent;
 use crate::agents::homes::Homes;
 use crate::client::config_file::ConfigFile;
+use mcpkg_base::platform::IS_WINDOWS;
 use mcpkg_base::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
@@ -28,7 +29,7 @@ pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, Os
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let named = named.unwrap_or_default();
     let is_passed = |name: &str| {
-        let windows = cfg!(windows) && process::is_needed_on_windows(name);
+        let windows = IS_WINDOWS && process::is_needed_on_windows(name);
         named.contains(&name)
             || (!name.starts_with("MCPKG_")
                 && (windows || agent.client.passes.is_none_or(|passed| passed.contains(&name))))

@@ -32,7 +32,7 @@ impl Named {
     pub fn of(folder: &Path, limits: &Limits<'_>) -> Result<Self> {
         let found = Folders::found_from(folder);
         let Some(taken) = found.last() else { return Ok(Self::default()) };
-        let place = taken.shared.canonicalize().unwrap_or_else(|_| taken.shared.clone());
+        let place = crate::platform::real(&taken.shared).unwrap_or_else(|_| taken.shared.clone());
         let mut named = Self { place, top: taken.top.clone(), settings: BTreeSet::new() };
         for kept in &found {
             read::settings(kept, limits, &mut named.settings)?;

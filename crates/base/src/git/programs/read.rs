@@ -58,7 +58,7 @@ const WORKTREE: &str = "core.worktree";
 /// submodule with an unknown folder.
 fn is_elsewhere(kept: &Folders, value: &str) -> bool {
     let Some(top) = &kept.top else { return !kept.is_submodule };
-    let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);
+    let same = |one: &Path, other: &Path| matches!((crate::platform::real(one), crate::platform::real(other)), (Ok(one), Ok(other)) if one == other);
     !same(top, &kept.own.join(value))
 }
 
@@ -107,7 +107,7 @@ fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>
         return Ok(known);
     }
     let args = ["config", "--file", "-", "--no-includes", "--list", "-z"];
-    let root = if cfg!(windows) { "C:\\" } else { "/" };
+    let root = if crate::platform::IS_WINDOWS { "C:\\" } else { "/" };
     let nowhere = Path::new(root);
     let program = Program::new("git")
         .folder(nowhere)

@@ -2,17 +2,13 @@
 //! processes below the starter, if no sandbox or container does that.
 
 use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions};
-use signal_hook::consts::SIGTERM;
-use signal_hook::iterator::Signals;
-
 use super::protocol::{FAILED, Within};
 use crate::file::read_kernel;
+use crate::platform::{self, Socket, TERMINATE};
 
 /// How many times to search for processes to kill, because a process may start another one before it is killed.
 const ROUNDS: usize = 1_000;
@@ -22,31 +18,23 @@ const ROUNDS: usize = 1_000;
 ///
 /// # Errors
 /// The system's error if a thread cannot be started, or if this process cannot become the parent of orphans.
-pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
+pub(super) fn watch(within: Within, channel: &Socket) -> io::Result<()> {
     if within == Within::Sandbox {
         return Ok(());
     }
     if within == Within::Container {
-        let mut signals = Signals::new([SIGTERM])?;
-        thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // Only the first process of a container gets the request to end, so this process passes the request on to
-            // its group. It belongs to that group too and gets the request again, so it handles only the first request.
-            if signals.forever().next().is_some() {
-                let _ = rustix::process::kill_current_process_group(Signal::TERM);
-            }
-        })?;
+        // Only the first process of a container gets the request to end, so this process passes the request on to its
+        // group. It belongs to that group too and gets the request again, so it handles only the first request.
+        platform::on_signal(&[TERMINATE], "asked-to-end", platform::ask_own_group)?;
     }
     if within == Within::Nothing {
-        let mut signals = Signals::new([SIGTERM])?;
-        thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
+        platform::on_signal(&[TERMINATE], "asked-to-end", || {
             // The tool is in the same group, so it was also asked to end. Kill it shortly before this process is killed.
-            if signals.forever().next().is_some() {
-                thread::sleep(crate::process::GRACE / 4 * 3);
-                kill_all();
-            }
+            thread::sleep(crate::process::GRACE / 4 * 3);
+            kill_all();
         })?;
         // With this, a process that detaches itself becomes a child of this one and can be found.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        platform::adopt_orphans()?;
     }
     let mut channel = channel.try_clone()?;
     thread::Builder::new().name("listened-to".to_owned()).spawn(move || {
@@ -72,10 +60,10 @@ pub(super) fn kill_all() {
             return;
         }
         for child in children {
-            let _ = rustix::process::kill_process(child, Signal::KILL);
+            platform::kill(child);
         }
         // When a killed process has exited, its children become children of this process.
-        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+        platform::reap_ended();
         thread::sleep(Duration::from_millis(u64::from(round > 0)));
     }
 }
@@ -89,11 +77,9 @@ pub(super) fn ran_out_of_memory() -> bool {
 }
 
 /// Returns the children of all threads of this process.
-fn children() -> Vec<Pid> {
+fn children() -> Vec<u32> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| read_kernel(Path::new(&thread.path().join("children"))).ok());
-    let ids = |list: String| {
-        list.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw)).collect::<Vec<_>>()
-    };
+    let ids = |list: String| list.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>();
     lists.flat_map(ids).collect()
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use super::{own, protocol};
+use crate::platform;
 use crate::process::cgroup::{self, Cgroup};
 use crate::process::{Program, full_path};
 
@@ -40,5 +40,7 @@ fn become_program(arguments: &[OsString]) -> io::Error {
         return error;
     }
     let program: Vec<&OsStr> = program.iter().map(OsString::as_os_str).collect();
-    Command::new(program[0]).args(&program[1..]).exec()
+    let mut command = Command::new(program[0]);
+    command.args(&program[1..]);
+    platform::become_program(command)
 }

@@ -1,22 +1,15 @@
 //! Implements the side inside the sandbox: mcpkg's own program, which starts the requested one.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rlimit::Resource;
-use rustix::io::Errno;
-use rustix::process::WaitOptions;
-
 use super::protocol::{Ceilings, Copied, Ended, FAILED, Frame, Request, Within};
 use super::{below, take};
+use crate::platform::{self, Limit, Socket};
 
 /// The maximum depth of nested folders that are copied.
 const DEEPEST: usize = 64;
@@ -24,13 +17,14 @@ const DEEPEST: usize = 64;
 /// Reads a request from a socket, runs its program and reports the result. The socket is at the given path, or is
 /// standard input. Returns the exit status.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
-    if let Err(error) = shut_off() {
+    // The tool runs as the same user, so it could read the memory of this process and take over its socket.
+    if let Err(error) = platform::hide_memory() {
         let _ = writeln!(io::stderr(), "mcpkg: cannot protect the starter from the tool: {error}");
         return FAILED;
     }
     let channel = match socket {
-        Some(socket) => UnixStream::connect(socket),
-        None => io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from),
+        Some(socket) => Socket::connect(socket),
+        None => platform::stdin_socket(),
     };
     match channel.and_then(|mut channel| answer(&mut channel)) {
         Ok(Ended::Exited(status)) => u8::try_from(status).unwrap_or(FAILED),
@@ -40,27 +34,14 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
     }
 }
 
-/// Protects this process from the tool. Both run as the same user, so the tool could read the memory of this process
-/// and take over its socket (`pidfd_getfd`).
-#[cfg(target_os = "linux")]
-fn shut_off() -> io::Result<()> {
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn shut_off() -> io::Result<()> {
-    Ok(())
-}
-
-fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
+fn answer(channel: &mut Socket) -> io::Result<Ended> {
     // The whole group gets SIGTERM. The program decides whether to exit, and this process must stay alive to report that.
     // Programs started from here get the signal's default action again.
-    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
+    signal_hook::flag::register(platform::TERMINATE, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
     let ended = match start(&request, channel) {
-        Ok(status) => match (status.code(), status.signal()) {
+        Ok(status) => match (status.code(), platform::signal(status)) {
             (Some(code), _) => Ended::Exited(code),
             (None, Some(signal)) => Ended::Killed(signal),
             (None, None) => Ended::NotStarted(status.to_string()),
@@ -81,7 +62,7 @@ fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
     Ok(ended)
 }
 
-fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
+fn start(request: &Request, channel: &Socket) -> io::Result<ExitStatus> {
     let Some((program, arguments)) = request.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program was given"));
     };
@@ -93,37 +74,21 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(&request.variables).current_dir(&request.folder).stdin(Stdio::null());
     limit(&request.ceilings)?;
-    wait(&command.spawn()?)
-}
-
-/// Waits for a child, and reaps orphaned processes in the meantime. In a sandbox this process may be the first one, so
-/// nobody else reaps them.
-fn wait(child: &Child) -> io::Result<ExitStatus> {
-    loop {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((id, status))) if id.as_raw_nonzero().get().cast_unsigned() == child.id() => {
-                return Ok(ExitStatus::from_raw(status.as_raw()));
-            }
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
+    platform::wait_for(&mut command.spawn()?)
 }
 
 /// Sets limits on this process and everything it starts.
 fn limit(ceilings: &Ceilings) -> io::Result<()> {
     for (resource, most) in [
-        (Resource::CORE, 0),
-        (Resource::CPU, ceilings.cpu),
-        (Resource::FSIZE, ceilings.file_size),
-        (Resource::NOFILE, ceilings.files),
-        (Resource::AS, ceilings.addressed),
-        (Resource::DATA, ceilings.data),
-        (Resource::NPROC, ceilings.processes),
+        (Limit::Core, 0),
+        (Limit::Cpu, ceilings.cpu),
+        (Limit::FileSize, ceilings.file_size),
+        (Limit::OpenFiles, ceilings.files),
+        (Limit::AddressSpace, ceilings.addressed),
+        (Limit::Data, ceilings.data),
+        (Limit::Processes, ceilings.processes),
     ] {
-        // Keep a lower limit that the machine already sets.
-        let (_, hard) = resource.get()?;
-        resource.set(most.min(hard), most.min(hard))?;
+        platform::limit(resource, most, most)?;
     }
     Ok(())
 }
@@ -143,11 +108,11 @@ fn copy_folder(from: &Path, to: &Path, deep: usize) -> io::Result<()> {
             fs::create_dir(&to)?;
             copy_folder(&from, &to, deeper)?;
         } else if kind.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+            platform::symlink(fs::read_link(&from)?, &to)?;
         } else if kind.is_file() {
             fs::copy(&from, &to)?;
-            let executable = fs::metadata(&from)?.permissions().mode() & 0o111 != 0;
-            fs::set_permissions(&to, Permissions::from_mode(if executable { 0o755 } else { 0o644 }))?;
+            let executable = platform::is_executable(&fs::metadata(&from)?);
+            platform::set_path_mode(&to, if executable { 0o755 } else { 0o644 })?;
         }
     }
     Ok(())

@@ -1,11 +1,7 @@
 //! Implements the side outside the sandbox: sends the request, and receives the result.
 
-use std::fs::{self, Permissions};
 use std::io::{self, BufReader};
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
@@ -13,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::protocol::{Allowance, Ended, Frame, Request, WORD};
+use crate::platform::{self, Listener, Socket};
 use crate::process::{Failure, Limits, Printed, Program};
 
 /// How long to wait for the other side's report after the sandbox has exited.
@@ -86,13 +83,13 @@ pub fn run(
     let Met { stdin, talk, met, met_again } = met;
     let sandbox = match stdin {
         // Close this side's copy of the other end: otherwise the other side would never see the end of the stream.
-        Some(there) => sandbox.args([WORD]).stdin(OwnedFd::from(there)),
+        Some(there) => sandbox.args([WORD]).stdin(platform::as_stdin(there)),
         None => sandbox,
     };
     let output = sandbox.run(&[], limits);
     if let Some(socket) = met_again {
         // Connect once, because the listener may still be waiting for a connection.
-        drop(UnixStream::connect(socket));
+        drop(Socket::connect(socket));
     }
     if output.is_err() {
         // The program that starts the container may have ended before the container. Closing the connection ends the container.
@@ -115,7 +112,7 @@ pub fn run(
     })
 }
 
-fn end(met: &Receiver<UnixStream>) {
+fn end(met: &Receiver<Socket>) {
     for channel in met.try_iter() {
         let _ = channel.shutdown(Shutdown::Both);
     }
@@ -124,11 +121,11 @@ fn end(met: &Receiver<UnixStream>) {
 /// The connection to the starter inside the sandbox, which may not exist yet.
 struct Met {
     /// The other side's end, if it is passed as standard input.
-    stdin: Option<UnixStream>,
+    stdin: Option<Socket>,
     /// Receives the report once the other side has ended.
     talk: Receiver<Report>,
     /// Receives this side's end once the other side has connected.
-    met: Receiver<UnixStream>,
+    met: Receiver<Socket>,
     /// The path of the listening socket, if there is one.
     met_again: Option<PathBuf>,
 }
@@ -137,15 +134,15 @@ impl Met {
     fn begin(meeting: &Meeting, request: Request, before: Option<Before>, limits: &Limits<'_>) -> io::Result<Self> {
         let timeout = Some(limits.time.saturating_add(DRAIN));
         let ((sender, talk), (meets, met)) = (channel(), channel());
-        let (stdin, accept): (_, Box<dyn FnOnce() -> io::Result<UnixStream> + Send>) = match meeting {
+        let (stdin, accept): (_, Box<dyn FnOnce() -> io::Result<Socket> + Send>) = match meeting {
             Meeting::Stdin => {
-                let (here, there) = UnixStream::pair()?;
+                let (here, there) = Socket::pair()?;
                 (Some(there), Box::new(move || Ok(here)))
             }
             Meeting::Socket(path) => {
-                let listener = UnixListener::bind(path)?;
+                let listener = Listener::bind(path)?;
                 // A different user inside must reach the socket too. The folder around it is closed to everybody else.
-                fs::set_permissions(path, Permissions::from_mode(0o777))?;
+                platform::set_path_mode(path, 0o777)?;
                 // Only the first connection is accepted, so nothing else inside can reach this side.
                 (None, Box::new(move || listener.accept().map(|(channel, _)| channel)))
             }
@@ -187,7 +184,7 @@ struct Report {
 
 /// Reads the frames of the other side. A tool may have taken over the starter's socket, so the number and size of each
 /// kind of frame are limited.
-fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
+fn listen(mut channel: &Socket, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());
     let mut from = BufReader::new(channel);

@@ -162,7 +162,7 @@ impl AsPlugin {
             let whose = if plugins.len() == 1 { String::new() } else { format!("{}: ", plugin.about.name) };
             reply.warnings.extend(plugin.remarks.iter().map(|remark| whose.clone() + &remark.line()));
         }
-        let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let path = mcpkg_base::platform::real(folder).unwrap_or_else(|_| folder.to_owned());
         let path = quote(&path.display().to_string());
         let first = plugins.first().map_or("", |plugin| plugin.about.name.as_str());
         let id = format!("{first}@{}", market.name);

@@ -22,7 +22,7 @@ pub enum End {
 
 /// Resolves a link. The target must be below `root`, which must be a real path.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
-    let real = match link.canonicalize() {
+    let real = match mcpkg_base::platform::real(link) {
         Ok(real) => real,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(End::None(Reason::LinkBroken)),
         // For example, a link to itself, or a path that treats a file as a folder.
@@ -45,7 +45,7 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     if std::fs::read_dir(&real).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
         return Ok(End::None(Reason::Unreadable));
     }
-    let lies_in = link.parent().and_then(|folder| folder.canonicalize().ok());
+    let lies_in = link.parent().and_then(|folder| mcpkg_base::platform::real(folder).ok());
     if lies_in.is_some_and(|folder| folder.starts_with(&real)) {
         return Ok(End::None(Reason::LinkLoop));
     }

@@ -107,7 +107,7 @@ impl Inventory {
                 .or_else(|| named.parent().map(Path::to_path_buf))
                 .ok_or_else(|| Error::internal("a file's path has no parent folder"))?,
         };
-        let real_base = base.canonicalize().map_err(failed)?;
+        let real_base = mcpkg_base::platform::real(&base).map_err(failed)?;
         stay_inside(&named, &real_base)?;
         let root = self.root(base.clone(), base == named, is_export);
         let Manifest { files, servers, .. } = manifest.unwrap_or_else(|| Manifest::new(BTreeMap::new(), Vec::new()));
@@ -170,7 +170,7 @@ impl Inventory {
         take: Take,
     ) -> Result<()> {
         let walked = self.without_odd_names(walked, base);
-        let real_named = named.canonicalize().map_err(|error| Error::file("read", named, error))?;
+        let real_named = mcpkg_base::platform::real(named).map_err(|error| Error::file("read", named, error))?;
         // Convert real paths back to paths below the folder that the user named, which may itself be a link.
         let found_at = |real: &Path| real.strip_prefix(&real_named).map(|rest| named.join(rest)).ok();
         for link in walked.links {

@@ -69,7 +69,7 @@ fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
 
 /// Fails if a link leads the path out of `root`.
 pub fn stay_inside(path: &Path, root: &Path) -> Result<()> {
-    let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
+    let real = mcpkg_base::platform::real(path).map_err(|error| Error::file("follow", path, error))?;
     if real.starts_with(root) {
         return Ok(());
     }
@@ -85,9 +85,9 @@ pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            Ok(folder.canonicalize()?.join(name))
+            Ok(mcpkg_base::platform::real(folder)?.join(name))
         }
-        _ => path.canonicalize(),
+        _ => mcpkg_base::platform::real(path),
     }
 }
 

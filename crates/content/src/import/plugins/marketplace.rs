@@ -63,8 +63,8 @@ pub enum Place {
 impl Marketplace {
     /// Reads the marketplaces of the repository in the folder `top`. Returns `None` if it has none.
     pub fn read(top: &Path) -> Option<Self> {
-        let real = top.canonicalize().ok()?;
-        let is_inside = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&real));
+        let real = mcpkg_base::platform::real(top).ok()?;
+        let is_inside = |path: &Path| mcpkg_base::platform::real(path).is_ok_and(|path| path.starts_with(&real));
         let is_folder = |folder: &str| {
             let path = top.join(folder);
             path.is_dir() && is_inside(&path)

@@ -61,7 +61,7 @@ fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
         // A folder or a dangling link has no text that could hide AGENTS.md.
         return Ok(None);
     }
-    if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
+    if metadata.is_symlink() && mcpkg_base::platform::real(path).is_ok_and(|real| real.ends_with("AGENTS.md")) {
         return Ok(None);
     }
     let text = disk::read(path)?;

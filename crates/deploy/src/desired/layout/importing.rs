@@ -39,7 +39,7 @@ pub(super) fn import(
 ) -> Result<()> {
     let path = folder.join(file);
     if path.is_file() {
-        let is_link = path.canonicalize().is_ok_and(|real| real.ends_with(AGENTS_MD));
+        let is_link = mcpkg_base::platform::real(&path).is_ok_and(|real| real.ends_with(AGENTS_MD));
         let text = disk::read(&path)?;
         let users = sections::take_out(&text).unwrap_or_default();
         if is_link || hidden::has_word(&users, &[b"@AGENTS.md", b"@./AGENTS.md"]) {

@@ -298,7 +298,7 @@ impl<'p> Files<'p> {
 
     /// Resolves the links in a path.
     fn real(&mut self, path: &Path) -> PathBuf {
-        if let Ok(real) = path.canonicalize() {
+        if let Ok(real) = mcpkg_base::platform::real(path) {
             return real;
         }
         match (path.parent(), path.file_name()) {

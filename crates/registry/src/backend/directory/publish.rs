@@ -38,7 +38,7 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
         let why = format!("`{}` is neither empty nor a registry", path.display());
         return Err(Error::new(Code::AlreadyExists, why).hint("choose a folder that is empty or does not exist yet"));
     }
-    let path = path.canonicalize().map_err(|error| disk::failed("read", path, error))?;
+    let path = mcpkg_base::platform::real(path).map_err(|error| disk::failed("read", path, error))?;
     let root = Root::new(name, &path);
     index::write(&root, &Default::default())?;
     root.write(REGISTRY, Root::described(name).as_bytes())

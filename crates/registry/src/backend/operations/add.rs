@@ -116,7 +116,7 @@ impl Add {
         if self.create {
             Directory::create(&self.name, &path)?;
         }
-        let real = path.canonicalize().map_err(|error| {
+        let real = mcpkg_base::platform::real(&path).map_err(|error| {
             let error = disk::failed("open", &path, error);
             error.hint("to create a registry in a folder that is empty or does not exist yet, pass --create")
         })?;

@@ -1,11 +1,12 @@
 //! Unpacks an archive into a folder that becomes visible only when it is complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::read;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
 use mcpkg_store::blobs::NewContent;
 
 /// The prefix of unfinished folders; the name of the final folder follows.
@@ -37,7 +38,9 @@ pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
         return Err(exists());
     }
     // The temporary folder is removed automatically on an error.
-    let beside = private(tempfile::Builder::new().prefix(&prefix(folder))).tempdir_in(parent).map_err(failed)?;
+    let beside = platform::private_temporary(tempfile::Builder::new().prefix(&prefix(folder)))
+        .tempdir_in(parent)
+        .map_err(failed)?;
     write(beside.path())?;
     match fs::rename(beside.path(), folder) {
         Ok(()) => {
@@ -71,30 +74,11 @@ fn prefix(folder: &Path) -> String {
     format!("{PREFIX}{name}-")
 }
 
-/// Makes temporary folders accessible to this user only.
-#[cfg(unix)]
-fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-fn private<'a, 'b>(builder: &'a mut tempfile::Builder<'b, 'b>) -> &'a mut tempfile::Builder<'b, 'b> {
-    builder
-}
-
 /// Creates a file that will be read-only, and executable if requested.
-#[cfg(unix)]
 fn create(path: &Path, executable: bool) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let mode = if executable { 0o555 } else { 0o444 };
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let file = platform::create_new(path, mode)?;
     // Set the mode explicitly, since the umask applies when the file is created.
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    platform::set_mode(&file, mode)?;
     Ok(file)
-}
-
-#[cfg(not(unix))]
-fn create(path: &Path, _: bool) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }

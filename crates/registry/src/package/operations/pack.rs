@@ -1,6 +1,5 @@
 //! `mcpkg tool pack`: packs a folder into an archive.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -51,7 +50,7 @@ impl Operation for Pack {
 
     fn run(self, _context: &Context) -> Result<Reply> {
         let Packed { opened, left_out } = archive::pack(&self.folder)?;
-        let real = |path: &Path| fs::canonicalize(path).map_err(|error| Error::file("read", path, error));
+        let real = |path: &Path| mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error));
         let folder = real(&self.folder)?;
         let output = match self.output {
             Some(output) => output,
@@ -97,7 +96,7 @@ fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()
         Some(above) if above != Path::new("") => above,
         _ => Path::new("."),
     };
-    let above = fs::canonicalize(above).map_err(|error| Error::file("write", output, error))?;
+    let above = mcpkg_base::platform::real(above).map_err(|error| Error::file("write", output, error))?;
     let Ok(below) = above.strip_prefix(folder) else { return Ok(()) };
     if left_out.iter().any(|path| below.starts_with(path)) {
         return Ok(());

@@ -1,12 +1,13 @@
 //! Creates a new package that passes `validate` and runs immediately.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::manifest::FILES;
 use super::name::Name;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
 
 /// The kind of a new package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, clap::ValueEnum)]
@@ -83,14 +84,7 @@ impl Scaffold {
 }
 
 fn create(path: &Path, file: &File) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(if file.executable { 0o755 } else { 0o644 });
-    }
-    options.open(path)?.write_all(&file.bytes)
+    platform::create_new(path, if file.executable { 0o755 } else { 0o644 })?.write_all(&file.bytes)
 }
 
 #[cfg(test)]

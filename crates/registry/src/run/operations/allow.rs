@@ -207,7 +207,7 @@ fn checked(context: &Context, folder: &str) -> Result<String> {
     }
     let own = [context.database().parent().map(Path::to_owned), context.approved.folder().map(Path::to_owned)];
     for own in own.into_iter().flatten() {
-        let own = std::fs::canonicalize(&own).unwrap_or(own);
+        let own = mcpkg_base::platform::real(&own).unwrap_or(own);
         if own.starts_with(path) || path.starts_with(&own) {
             let why = format!("Cannot allow `{real}`: mcpkg stores trusted files in `{}`", own.display());
             return Err(Error::new(Code::InvalidArgument, why).hint("choose a different folder"));
@@ -221,7 +221,7 @@ fn real(folder: &str) -> Result<String> {
         Some(rest) => disk::home()?.join(rest),
         None => folder.into(),
     };
-    let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    let real = mcpkg_base::platform::real(&path).map_err(|error| Error::file("read", &path, error))?;
     let no_text = |_| Error::new(Code::InvalidArgument, "Cannot allow a folder whose path is not valid UTF-8");
     real.into_os_string().into_string().map_err(no_text)
 }

@@ -45,7 +45,7 @@ fn path(text: &str) -> Result<Option<PathBuf>> {
 }
 
 fn existing(path: &Path) -> Result<PathBuf> {
-    let real = std::fs::canonicalize(path).map_err(|error| missing(path, error))?;
+    let real = mcpkg_base::platform::real(path).map_err(|error| missing(path, error))?;
     match real.is_dir() {
         true => Ok(real),
         false => Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", path.display()))

@@ -58,7 +58,7 @@ impl Database {
 
     /// Implements [`crate::Store::check_backup`].
     pub(crate) fn check_backup(&self, from: &Path) -> Result<()> {
-        if from.canonicalize().is_ok_and(|from| from == self.path) {
+        if mcpkg_base::platform::real(from).is_ok_and(|from| from == self.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup instead"));
         }

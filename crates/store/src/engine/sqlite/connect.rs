@@ -15,6 +15,7 @@ use super::access::Access;
 use super::errors::{LONGEST, failed};
 use crate::engine::BUSY_TIMEOUT;
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::platform::{IS_WINDOWS, SYSTEM, System};
 
 /// The page cache of a pooled connection, in KiB.
 pub(super) const POOLED_CACHE: i64 = 2 * 1024;
@@ -97,7 +98,7 @@ const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
 /// the path.
 fn uri(path: &Path, access: Access) -> PathBuf {
     let path = path.to_string_lossy();
-    let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
+    let path = if IS_WINDOWS { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
     let mut uri = format!("file:{}", utf8_percent_encode(&path, ENDS_A_PATH));
     if access.is_immutable() {
         uri.push_str("?immutable=1");
@@ -148,6 +149,10 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
+    if SYSTEM == System::MacOs {
+        // Without this, a commit may still be in the disk's own cache when SQLite reports it.
+        connection.execute_batch("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;")?;
+    }
     // Without this, binding a value that a plan could depend on, such as a LIMIT, would prepare the statement again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);

@@ -1,10 +1,11 @@
 //! The database file and its side files: their names, sizes and modes, and syncing them to the disk.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
 
 /// Returns `path` with `suffix` added to its file name.
 pub(in crate::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -37,35 +38,17 @@ pub(super) fn wal_size(path: &Path) -> u64 {
 
 /// Creates an empty file with mode 0600.
 pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path).map(drop)
+    platform::create_new(path, 0o600).map(drop)
 }
 
 /// Sets the file's mode to 0600, because a database contains hashes of tokens, and private content.
 pub(super) fn make_private(path: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-            .map_err(|error| Error::file("set the mode of", path, error))?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
+    platform::set_path_mode(path, 0o600).map_err(|error| Error::file("set the mode of", path, error))
 }
 
 /// Syncs a file, or the names in a folder, to the disk.
 pub(super) fn sync(path: &Path) -> Result<()> {
-    if cfg!(windows) && path.is_dir() {
-        return Ok(());
-    }
-    File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
+    platform::sync(path).map_err(|error| Error::file("sync", path, error))
 }
 
 /// Returns the error for a database, or a file next to it, that cannot be opened.

@@ -9,6 +9,7 @@ use super::files::{beside, unavailable};
 use crate::engine::{Mode, Subject};
 use mcpkg_base::error::Result;
 use mcpkg_base::file;
+use mcpkg_base::platform;
 
 /// Takes the lock for creating or migrating the database at `path`.
 pub(super) fn lock(path: &Path) -> Result<File> {
@@ -21,12 +22,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
+    file::open_with(platform::with_mode(&mut options, 0o600), path).map_err(|error| unavailable(path, &error))
 }
 
 /// How many attempts to take a lock that another process may only be checking, and the time between two attempts. A

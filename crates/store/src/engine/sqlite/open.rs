@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         Err(error) => return Err(unavailable(&path, &error)),
     }
     // Resolve symlinks here, once: SQLite's side files are next to the real file.
-    let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
+    let path = mcpkg_base::platform::real(&path).map_err(|error| unavailable(&path, &error))?;
     check_header(&path)?;
     let (access, connection, version) = try_access(&path)?;
     schema::check(&connection, version, &path)?;
@@ -73,7 +73,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 
 /// Opens the database at `path` without changing it; see [`crate::Store::open_as_it_is`].
 pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
-    let path = path.canonicalize().map_err(|error| unavailable(path, &error))?;
+    let path = mcpkg_base::platform::real(path).map_err(|error| unavailable(path, &error))?;
     check_header(&path)?;
     let (access, connection, version) = try_access(&path)?;
     if version != SCHEMA_VERSION {
@@ -307,12 +307,5 @@ fn create_folder(folder: &Path) -> std::io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
     }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
+    mcpkg_base::platform::folders(0o700).recursive(true).create(folder)
 }

@@ -13,6 +13,7 @@ use super::files::{beside, remove_with_side_files};
 use super::lock_file::open_lock_file;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::platform;
 
 /// The prefix of scratch folders' names.
 const PREFIX: &str = ".mcpkg-unfinished-";
@@ -40,7 +41,9 @@ impl Scratch {
         let folder = parent.join(&name);
         let record = record(database, &name, &folder);
         let scratch = Self { folder, record, database: database.to_path_buf() };
-        make_private_folder(&scratch.folder).map_err(|error| Error::file("write next to", &scratch.folder, error))?;
+        platform::folders(0o700)
+            .create(&scratch.folder)
+            .map_err(|error| Error::file("write next to", &scratch.folder, error))?;
         Ok(scratch)
     }
 
@@ -65,7 +68,7 @@ fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)>
     let path = records(database).join(name);
     // Retry: another process may remove the folder of records while it is empty, before this record is created in it.
     for _ in 0..3 {
-        let _ = make_private_folder(&records(database));
+        let _ = platform::folders(0o700).create(records(database));
         let Ok(mut file) = open_lock_file(&path) else { continue };
         // Check the path again: before the lock was taken, a sweep may have found the record unlocked and removed it.
         if file.lock().is_ok() && path.exists() && file.write_all(folder.to_string_lossy().as_bytes()).is_ok() {
@@ -108,14 +111,4 @@ fn clear(folder: &Path) {
     }
     remove_with_side_files(&folder.join(COPY));
     let _ = fs::remove_dir(folder);
-}
-
-fn make_private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(path)
 }

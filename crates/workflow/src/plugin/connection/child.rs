@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::platform;
 use mcpkg_base::process::{Capture, Failure, GRACE, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
@@ -28,18 +29,14 @@ pub struct Child {
 }
 
 /// The pipes of a program.
-#[cfg(unix)]
 pub struct Pipes {
-    pub stdin: tokio::net::unix::pipe::Sender,
-    pub stdout: tokio::net::unix::pipe::Receiver,
+    pub stdin: platform::Input,
+    pub stdout: platform::Output,
 }
 
 impl Child {
     /// Starts a program. Must be called within the runtime that reads its pipes. The error is a message for a person.
-    #[cfg(unix)]
     pub fn start(program: Program) -> Result<(Self, Pipes), String> {
-        use std::os::fd::OwnedFd;
-        use tokio::net::unix::pipe::{Receiver, Sender};
         let mut running = program.capture(SAID).start().map_err(|failure| match failure {
             Failure::NotStarted(error) | Failure::Lost(error) => format!("it did not start: {error}"),
             Failure::TimedOut | Failure::Cancelled => "it did not start".to_owned(),
@@ -47,9 +44,8 @@ impl Child {
         let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
             return Err("its standard input and output are not connected".to_owned());
         };
-        let lost = |error: std::io::Error| format!("its pipes cannot be used: {error}");
-        let stdin = Sender::from_owned_fd(OwnedFd::from(stdin)).map_err(lost)?;
-        let stdout = Receiver::from_owned_fd(OwnedFd::from(stdout)).map_err(lost)?;
+        let pipes = platform::pipes(stdin, stdout);
+        let (stdin, stdout) = pipes.map_err(|error| format!("its pipes cannot be used: {error}"))?;
         let child =
             Self { ending: CancellationToken::new(), ended: CancellationToken::new(), last_words: Arc::default() };
         child.guard(running).map_err(|error| error.message().to_owned())?;

@@ -66,7 +66,6 @@ struct Greeting<'a> {
 }
 
 impl Greeting<'_> {
-    #[cfg(unix)]
     fn program(self, program: Program) -> Result<(Served, Child), Broken> {
         use rmcp::transport::async_rw::AsyncRwTransport;
 
@@ -104,11 +103,6 @@ impl Greeting<'_> {
             Some(Broken::Cut(Cut::TimedOut)) => Broken::Unreached(format!("it did not answer in time; {words}")),
             Some(broken) => broken,
         })
-    }
-
-    #[cfg(not(unix))]
-    fn program(self, _: Program) -> Result<(Served, Child), Broken> {
-        Err(Broken::Unreached("mcpkg runs programs as plugins only on Unix".to_owned()))
     }
 
     fn address(self, url: &Url, reach: http::Reach, headers: ::http::HeaderMap) -> Result<Served, Broken> {

@@ -2,11 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-#[cfg(unix)]
-use rlimit::Resource;
-
 use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
 use crate::gate::engine::{Engine, Stopped, Tensor};
+use mcpkg_base::platform::{self, Limit};
 
 /// Limits this process, runs the model from standard input with the engine, and writes the answer to standard output.
 /// Returns the exit status.
@@ -22,33 +20,23 @@ pub fn run(engine: Engine) -> u8 {
 }
 
 /// Limits this process's memory and CPU time, and forbids it to open files. On Linux, also makes it end when its parent process
-/// ends.
-#[cfg(unix)]
+/// ends. Fails on systems without these limits; they have no engine either.
 fn limit() -> io::Result<()> {
     // If the parent has already ended, the job on standard input is incomplete, which ends this process as well.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    platform::end_with_parent()?;
     let seconds = TIME.as_secs();
     for (resource, soft, hard) in [
-        (Resource::CORE, 0, 0),
-        (Resource::FSIZE, 0, 0),
-        (Resource::AS, MEMORY, MEMORY),
+        (Limit::Core, 0, 0),
+        (Limit::FileSize, 0, 0),
+        (Limit::AddressSpace, MEMORY, MEMORY),
         // The soft limit sends SIGXCPU, by which the parent recognizes a timeout.
-        (Resource::CPU, seconds, seconds + 1),
+        (Limit::Cpu, seconds, seconds + 1),
         // Files that are already open stay usable.
-        (Resource::NOFILE, 0, 0),
+        (Limit::OpenFiles, 0, 0),
     ] {
-        // Keep a lower limit that the machine already sets.
-        let (_, most) = resource.get()?;
-        resource.set(soft.min(most), hard.min(most))?;
+        platform::limit(resource, soft, hard)?;
     }
     Ok(())
-}
-
-/// Fails on systems without these limits; they have no engine either.
-#[cfg(not(unix))]
-fn limit() -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 fn job(engine: Engine, mut from: impl Read) -> io::Result<Answer> {

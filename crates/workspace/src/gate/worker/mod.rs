@@ -19,11 +19,9 @@ use tokio_util::sync::CancellationToken;
 use super::engine;
 use super::engine::Stopped;
 use mcpkg_base::error::{Code, Error, Result};
-#[cfg(unix)]
+use mcpkg_base::platform;
 use mcpkg_base::process::starter::program;
 use mcpkg_base::process::{Capture, Environment, Failure, Feed, Limits, Program};
-#[cfg(not(unix))]
-use std::env::current_exe as program;
 
 pub use inside::run as answer;
 pub use protocol::{Job, MEMORY};
@@ -153,15 +151,9 @@ enum Signal {
     Other(i32),
 }
 
-#[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<Signal> {
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status)?;
-    Some(if signal == signal_hook::consts::SIGXCPU { Signal::TimeIsUp } else { Signal::Other(signal) })
-}
-
-#[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<Signal> {
-    None
+    let signal = platform::signal(status)?;
+    Some(if signal == platform::CPU_TIME_IS_UP { Signal::TimeIsUp } else { Signal::Other(signal) })
 }
 
 fn refused(model: &str, stopped: &Stopped) -> Error {

@@ -28,7 +28,7 @@ pub struct Entry {
     pub mode: u32,
     /// Metadata to detect later changes, if the system supports that.
     pub stat: Option<Stat>,
-    /// The device and the inode number, which are the same for all names of one file or folder. Both are 0 on systems
-    /// other than Unix.
-    pub(super) identity: (u64, u64),
+    /// The device and the inode number, which are the same for all names of one file or folder. Both are 0 on
+    /// Windows.
+    pub identity: (u64, u64),
 }

@@ -2,8 +2,8 @@
 //!
 //! A system call that takes a path resolves it from the start. If someone replaces a folder with a link between two
 //! calls, the second call goes elsewhere. Here a folder is opened once, without following links, and every later call
-//! names a file relative to the open folder. [`Folders`](super::folders::Folders) opens such folders. Only Unix has
-//! these calls; elsewhere each operation uses the path.
+//! names a file relative to the open folder. [`Folders`](super::folders::Folders) opens such folders. Windows does
+//! not have these calls; there, each operation uses the path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,19 +15,10 @@ use super::syncs::Syncs;
 use super::{PathState, failed};
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::platform::{self, folder as system};
 use crate::sha256;
 
-mod entry;
-#[cfg(unix)]
-mod unix;
-#[cfg(unix)]
-use unix as system;
-#[cfg(not(unix))]
-mod paths;
-#[cfg(not(unix))]
-use paths as system;
-
-pub use entry::{Entry, Kind, Stat};
+pub use crate::platform::entry::{Entry, Kind, Stat};
 
 pub struct Folder {
     path: PathBuf,
@@ -74,8 +65,8 @@ impl Folder {
 
     /// Returns the names in the folder, sorted.
     pub fn names(&self) -> Result<Vec<OsString>> {
-        let names = system::names(&self.handle, &self.path);
-        let mut names = names.map_err(|error| failed("read", &self.path, error))?;
+        let names = system::names(&self.handle, &self.path).and_then(Iterator::collect);
+        let mut names: Vec<OsString> = names.map_err(|error| failed("read", &self.path, error))?;
         names.sort_unstable();
         Ok(names)
     }
@@ -172,7 +163,7 @@ impl Folder {
         let write = || {
             let mut file = system::create_file(&self.handle, &self.path, temporary, mode)?;
             file.write_all(bytes)?;
-            super::set_mode(&file, mode)?;
+            platform::set_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
             }
@@ -282,7 +273,7 @@ impl Folder {
     /// Syncs the names in the folder to disk.
     pub fn sync(&self) {
         // Ignore failures: some file systems cannot sync folders, and the files themselves are synced.
-        let _ = system::sync(&self.handle, &self.path);
+        let _ = system::file_of(&self.handle).and_then(|folder| folder.map_or(Ok(()), |folder| folder.sync_all()));
     }
 
     /// Syncs the names in one of many folders. They are on disk once `syncs` has finished.
@@ -304,7 +295,7 @@ impl Folder {
         if own.is_some() && there.map(|entry| entry.identity) == own {
             return None;
         }
-        Some(Moved { path: self.path.clone(), now: system::whereabouts(&self.handle) })
+        Some(Moved { path: self.path.clone(), now: platform::whereabouts(&self.handle) })
     }
 }
 

@@ -1,0 +1,42 @@
+//! Implements what Windows does differently. Nobody has run this on Windows yet; it only compiles.
+
+mod files;
+pub mod folder;
+mod programs;
+mod terminal;
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use super::system::System;
+
+pub use files::*;
+pub use programs::*;
+pub use terminal::*;
+
+pub const SYSTEM: System = System::Windows;
+
+/// Returns nothing: the environment has the name, `COMPUTERNAME`.
+pub fn host() -> Option<String> {
+    None
+}
+
+/// Returns nothing: users have no numbers.
+pub fn user() -> Option<(u32, u32)> {
+    None
+}
+
+/// Returns nothing: folders are not kept open.
+pub fn whereabouts(_: &folder::Handle) -> Option<PathBuf> {
+    None
+}
+
+/// Returns nothing: this system has no list of mounts by device.
+pub fn device(_: &Metadata) -> Option<(u32, u32)> {
+    None
+}
+
+/// Returns nothing: only Linux numbers its file systems.
+pub fn file_system(_: &Path) -> Option<u32> {
+    None
+}
