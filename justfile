@@ -72,6 +72,10 @@ sign-in:
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}
 
+# Check whether mcpkg compiles for Windows, macOS and static Linux, or for the targets that are named
+platforms *TARGETS:
+    bash packaging/check.sh {{TARGETS}}
+
 # Models that are run, with the engine: its first build takes ten minutes of a processor
 gate:
     cargo test --locked -p mcpkg-workspace --features gate-onnx gate
