@@ -375,7 +375,7 @@ fn a_project_without_targets_gets_those_that_are_set_up() {
 #[test]
 fn a_dry_run_shows_whole_lines_and_what_an_agent_would_cut() {
     let ground = ground();
-    ground.put("CLAUDE.md", &"Use British spelling.\n".repeat(2_000), 0o644);
+    ground.put("CLAUDE.md", "Use British spelling.\n".repeat(2_000), 0o644);
     ground.put(".env", "A=b\n", 0o644);
     let ran = ok(&ground, &["--agents", "claude-code,codex", "--dry-run", "-v"]);
     assert!(ran.stdout.contains("Codex loads at most 32768 bytes of AGENTS.md files"), "{ran}");
@@ -399,7 +399,7 @@ fn a_plugin_of_a_repository_is_added_alone() {
     let none = run(&ground, &["--plugin", "docs", "--yes"]);
     assert!(none.status == 2 && none.stderr.contains("--plugin chooses from a repository"), "{none}");
     // A folder without a marketplace is reported before `--yes` is asked for.
-    ground.scratch.file("ground/root/kit/skills/a/SKILL.md", &skill("a", "A\n"));
+    ground.scratch.file("ground/root/kit/skills/a/SKILL.md", skill("a", "A\n"));
     let refused = ground.run(&["source", "add", "kit", "--plugin", "x"]);
     assert!(refused.stderr.contains("has no marketplace, so it has no plugin 'x'"), "{refused}");
 }

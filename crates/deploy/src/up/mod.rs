@@ -2,13 +2,14 @@
 //!
 //! [`wish`] decides what the command is about: the folder, the project and the agents. [`find`] imports the folder into a
 //! copy of the database and plans the deploy there, so that nothing is written before the question. [`show`] makes the
-//! screen. After the answer, [`apply`] imports into the database itself, deploys, and connects the agents. It refuses if
-//! the plan is no longer the one on the screen. [`undo`] implements `mcpkg up --undo`.
+//! screen, and [`replies`] the replies. After the answer, [`apply`] imports into the database itself, deploys, and connects
+//! the agents. It refuses if the plan is no longer the one on the screen. [`undo`] implements `mcpkg up --undo`.
 
 mod apply;
 mod find;
 mod home;
 mod pick;
+mod replies;
 mod show;
 mod undo;
 mod wish;
@@ -127,25 +128,25 @@ impl Operation for Up {
         }
         let mut found = Found::rehearse(context, &wish)?;
         if found.is_nothing() {
-            return Ok(show::nothing(context, &wish));
+            return Ok(replies::nothing(context, &wish));
         }
         let data = show::data(&wish, &found);
         // With --yes nobody can allow what agents would run, so files that need this permission are left out.
         let is_by_person = context.confirmation == Confirmation::Ask;
         let allowed = if is_by_person || self.dry_run { found.all_needs() } else { HashSet::new() };
         if found.does_nothing(&allowed) {
-            return Ok(show::quiet(&wish, &found, data));
+            return Ok(replies::quiet(&wish, &found, data));
         }
         if self.dry_run {
             let details = show::details(&found);
-            return Ok(show::dry_run(show::screen(&wish, &mut found, true), details, data));
+            return Ok(replies::dry_run(show::screen(&wish, &mut found, true), details, data));
         }
         let choices = Choices::of(&found, &wish);
         let choose = context.choose.as_ref().filter(|_| !self.plain && !choices.groups.is_empty());
         let Some(choose) = choose else {
             (context.ask)(show::screen(&wish, &mut found, false), &show::question(&wish))?;
             let done = apply::apply(context, &wish, &found, &allowed)?;
-            return Ok(show::done(&wish, &found, done, is_by_person, data));
+            return Ok(replies::done(&wish, &found, done, is_by_person, data));
         };
         let shown = show::above_list(&wish, &mut found);
         let (heading, question) = (show::heading(&wish), show::question(&wish));
@@ -159,18 +160,18 @@ impl Operation for Up {
             found.refuse_unseen(&allowed)?;
         }
         let reply = if found.is_nothing() {
-            show::nothing_chosen(&wish)
+            replies::nothing_chosen(&wish)
         } else {
             let data = show::data(&wish, &found);
             match found.does_nothing(&allowed) {
-                true => show::quiet_by_person(&wish, &found, data),
+                true => replies::quiet_by_person(&wish, &found, data),
                 false => {
                     let done = apply::apply(context, &wish, &found, &allowed)?;
-                    show::done(&wish, &found, done, true, data)
+                    replies::done(&wish, &found, done, true, data)
                 }
             }
         };
-        Ok(hints.into_iter().fold(show::with_unticked(reply, &found, &allowed), Reply::hint))
+        Ok(hints.into_iter().fold(replies::with_unticked(reply, &found, &allowed), Reply::hint))
     }
 }
 

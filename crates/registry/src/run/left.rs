@@ -174,7 +174,7 @@ mod tests {
         unpack(&bytes, &tree).expect("unpacked");
         let at = |path: &str| tree.join(path);
         assert_eq!(fs::read(at(&long)).expect("a file"), [0, 255]);
-        assert_eq!(fs::metadata(at("bin/tool")).expect("a program").permissions().mode() & 0o777, 0o555);
+        assert_eq!(platform::mode(&fs::metadata(at("bin/tool")).expect("a program")) & 0o777, 0o555);
         assert_eq!(fs::read_link(at("venv/bin/python")).expect("a link"), Path::new("/usr/bin/python3"));
         assert_eq!(fs::read(at("node_modules/.bin/tool")).expect("a link"), b"#!/bin/sh\n");
     }

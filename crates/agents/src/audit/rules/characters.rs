@@ -1,6 +1,6 @@
 //! Rules for characters that hide or disguise text.
 
-use super::{
+use super::rule::{
     Reads::{All, Prose},
     Rule,
     Severity::{Critical, Warning},

@@ -1,6 +1,6 @@
 //! Rules for commands and addresses, in any text.
 
-use super::{
+use super::rule::{
     Pattern,
     Reads::All,
     Rule,

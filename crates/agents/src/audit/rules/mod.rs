@@ -3,68 +3,14 @@
 mod characters;
 mod commands;
 mod prose;
+mod rule;
 mod settings;
-
-use serde::Serialize;
 
 pub use characters::*;
 pub use commands::*;
 pub use prose::*;
+pub use rule::{Pattern, Reads, Rule, Severity};
 pub use settings::*;
-
-/// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Note,
-    Warning,
-    /// A person must agree before mcpkg stores the text.
-    Critical,
-}
-
-impl Severity {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Critical => "critical",
-        }
-    }
-}
-
-/// The files that a rule reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
-    All,
-    /// Texts that an agent reads as instructions, such as Markdown.
-    Prose,
-    /// Agents' configuration: settings, hooks and MCP servers.
-    Settings,
-}
-
-/// Words in lowercase of which a text must contain one, and a regular expression without Unicode classes that is then
-/// searched for. Case does not matter. If the expression has a group, the group is the finding. What an expression takes
-/// ends with the line, or a few lines later, so that a search takes linear time.
-#[derive(Debug)]
-pub struct Pattern(pub &'static [&'static str], pub &'static str);
-
-/// A rule, and how it finds texts.
-#[derive(Debug)]
-pub struct Rule {
-    pub id: &'static str,
-    pub severity: Severity,
-    /// What the rule finds: one line, in the plural.
-    pub what: &'static str,
-    /// Why a person should look at it.
-    pub why: &'static str,
-    pub reads: Reads,
-    /// Empty for rules that code implements.
-    pub patterns: &'static [Pattern],
-    /// A file, and a text in it that the rule finds.
-    pub example: (&'static str, &'static str),
-    /// A similar file and text in which no rule finds anything.
-    pub near: (&'static str, &'static str),
-}
 
 pub static RULES: [&Rule; 22] = [
     &BIDI,

@@ -1,6 +1,6 @@
 //! Rules for instructions that an agent may obey.
 
-use super::{Pattern, Reads::Prose, Rule, Severity::Warning};
+use super::rule::{Pattern, Reads::Prose, Rule, Severity::Warning};
 
 pub static COMMENT: Rule = Rule {
     id: "hidden-instructions",

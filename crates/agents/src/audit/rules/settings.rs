@@ -1,6 +1,6 @@
 //! Rules for permissions and hooks.
 
-use super::{
+use super::rule::{
     Pattern,
     Reads::{Prose, Settings},
     Rule,

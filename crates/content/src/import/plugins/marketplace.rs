@@ -321,6 +321,7 @@ fn below(folder: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::find::only::Parts;
 
     fn read(value: &Value) -> Marketplace {
         let mut all = Marketplace::default();
@@ -394,7 +395,7 @@ mod tests {
                 &here("plugins/b", &["plugins/b/x.md"]),
             ]
         );
-        let parts = all.parts(&["docs".to_owned(), "b".to_owned()]);
+        let parts = Parts(all.parts(&["docs".to_owned(), "b".to_owned()]));
         for (path, taken) in [
             ("skills/pdf/SKILL.md", true),
             ("skills/pdfs/SKILL.md", false),
@@ -412,9 +413,9 @@ mod tests {
     fn the_innermost_plugin_has_a_file() {
         let all =
             read(&json!({ "plugins": [{ "name": "root", "source": "./" }, { "name": "a", "source": "./plugins/a" }] }));
-        let root = all.parts(&["root".to_owned()]);
+        let root = Parts(all.parts(&["root".to_owned()]));
         assert!(root.takes("commands/x.md") && root.takes("plugins/b/x.md") && !root.takes("plugins/a/x.md"));
-        let a = all.parts(&["a".to_owned()]);
+        let a = Parts(all.parts(&["a".to_owned()]));
         assert!(a.takes("plugins/a/x.md") && !a.takes("commands/x.md"));
     }
 

@@ -322,7 +322,9 @@ fn servers_in_the_entry_of_a_marketplace_come_in_if_the_plugin_has_no_manifest()
     for (env, is_whole) in [("${TOKEN}", true), ("hunter-two", false)] {
         let world = World::new();
         world.file(file, market(env));
-        files.iter().for_each(|(path, text)| drop(world.file(path, text)));
+        for (path, text) in files {
+            world.file(path, text);
+        }
         world.import_as(&[], &[""]).unwrap();
         let out = world.folder.path().join("out");
         let reply = world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
