@@ -1,8 +1,8 @@
 //! mcpkg: one SQLite file holds what people give their coding agents; one binary serves it to every MCP client and
 //! drives it from the shell.
 //!
-//! This crate contains the two interfaces, the shell (`cli`) and MCP (`mcp`), and the list of domains. Everything else
-//! is in `crates/`; `docs/architecture.md` explains the structure.
+//! This crate contains the shell (`cli`), the MCP server (`mcp`), the console in a terminal (`tui`) and in a browser (`web`), and the
+//! list of domains. Everything else is in `crates/`; `docs/architecture.md` explains the structure.
 
 pub mod cli;
 pub mod mcp;
@@ -11,6 +11,7 @@ pub mod mcp;
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
 mod tui;
+mod web;
 
 use mcpkg_core::op::Domains;
 

@@ -18,5 +18,6 @@ mod store;
 mod support;
 mod sync;
 mod tools;
+mod web;
 mod workflow;
 mod workspace;

@@ -1,4 +1,4 @@
-//! `mcpkg console`: starts the console in this terminal.
+//! `mcpkg console`: starts the console in this terminal, or in a browser.
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, stdin, stdout};
@@ -10,7 +10,7 @@ use super::help;
 use super::output::Output;
 use super::pick;
 use super::plain::Plain;
-use crate::tui;
+use crate::{tui, web};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Caller, Confirmation, Context};
 use mcpkg_store::Store;
@@ -28,8 +28,16 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print lines instead of drawing screens, for screen readers; also the default if TERM is dumb"),
         )
-        .arg(Arg::new("ascii").long("ascii").action(ArgAction::SetTrue).help("Draw lines with ASCII characters"));
-    help::finished(command, about, &["console"], notes, &["mcpkg console", "mcpkg console --read-only"])
+        .arg(Arg::new("ascii").long("ascii").action(ArgAction::SetTrue).help("Draw lines with ASCII characters"))
+        .arg(
+            Arg::new("web")
+                .long("web")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["plain", "ascii"])
+                .help("Show the console in a browser on this machine: print a link that works once"),
+        );
+    let examples = &["mcpkg console", "mcpkg console --read-only", "mcpkg console --web"];
+    help::finished(command, about, &["console"], notes, examples)
 }
 
 pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
@@ -40,6 +48,14 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
     let mut context = Context::new(crate::DOMAINS, Caller::Console, store, globals.selection());
     let is_read_only = matches.get_flag("read-only");
+    if matches.get_flag("web") {
+        let cancelled = context.cancelled.clone();
+        let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());
+        // Each operation gets the context's questions when it starts.
+        context.shows_data = false;
+        let output = *output;
+        return web::run(context, is_read_only, move |links| print_links(&output, links)).map(|()| 0);
+    }
     // An operation that has the terminal to itself, such as `prompt edit`, asks as in the shell.
     context.ask = output.asker(false, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
@@ -54,4 +70,24 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     let options = tui::Options { is_read_only, is_ascii: matches.get_flag("ascii") };
     tui::run(context, &options)?;
     Ok(0)
+}
+
+/// Prints a link, and another one each time you press Enter.
+fn print_links(output: &Output, links: web::Links) -> Result<()> {
+    let link = links.next()?;
+    output.print(&format!(
+        "Open this link in a browser on this machine. It works once, within five minutes:\n\n  {link}\n\nIf the browser does \
+         not find the host, open this one:\n\n  {}\n\nPress Enter for another link, Ctrl-C to end the console.\n",
+        links.by_address(&link)
+    ))?;
+    let output = *output;
+    std::thread::spawn(move || {
+        while stdin().lines().next().is_some_and(|line| line.is_ok()) {
+            let printed = links.next().and_then(|link| output.print(&format!("\n  {link}\n")));
+            if printed.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(())
 }

@@ -7,7 +7,7 @@ mod diff;
 mod edit;
 mod feed;
 mod form;
-mod ground;
+pub mod ground;
 mod hostile;
 mod inbox;
 mod keys;
@@ -54,7 +54,7 @@ fn read_to_the_end(screen: &mut Screen, answer: &str) {
 }
 
 /// Starts an agent that calls itself `name`.
-fn agent(ground: &Ground, name: &str) -> Client {
+pub fn agent(ground: &Ground, name: &str) -> Client {
     Client::start(&ground.scratch, &[]).shake_hands_as(name, "2025-06-18")
 }
 

@@ -1,0 +1,25 @@
+//! What the requests of one console share.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use mcpkg_core::op::Context;
+
+use super::job::Jobs;
+use super::page;
+use super::session::Sessions;
+
+pub struct Console {
+    pub context: Context,
+    pub is_read_only: bool,
+    pub sessions: Sessions,
+    pub jobs: Jobs,
+}
+
+/// Runs what reads the database, or waits, in a thread that may block.
+pub async fn blocking(work: impl FnOnce() -> Response + Send + 'static) -> Response {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(response) => response,
+        Err(_) => page::refused(StatusCode::INTERNAL_SERVER_ERROR, "The page crashed. This is a bug in mcpkg."),
+    }
+}

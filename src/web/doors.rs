@@ -1,0 +1,180 @@
+//! Checks every request before a page sees it: the host, the origin, the session, and the secret of a form.
+//!
+//! A browser sends its cookies to any port of a host, and web pages can send forms to this machine. So the console has a
+//! host name of its own, which no other server shares, and accepts a form only from its own pages.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use mcpkg_base::sha256;
+
+use super::address::Fields;
+use super::console::Console;
+use super::page;
+use super::session::{Session, Sessions};
+
+/// The largest form, in bytes.
+const LARGEST: usize = 32 << 20;
+
+/// What a page may load and where its forms may go. There is no script.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+/// The headers of every answer.
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// The fields of a form that passed the doors.
+#[derive(Clone)]
+pub struct Posted(pub Fields);
+
+/// Returns the `Host` of a request, with its port, if it is the console's. A page of a foreign host that was rebound to
+/// this machine sends its own host.
+fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
+    let is_own = |authority: &str| {
+        let host = authority.rsplit_once(':').map_or(authority, |(host, port)| match port.parse::<u16>() {
+            Ok(_) => host,
+            Err(_) => authority,
+        });
+        sessions.is_own_host(host)
+    };
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok().filter(|host| is_own(host))?;
+    let target = request.uri().authority().is_none_or(|target| target.as_str() == host);
+    (target && hosts.next().is_none()).then_some(host)
+}
+
+/// Lets a request through, or returns the status and the reason of the refusal.
+async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (StatusCode, &'static str)> {
+    let Some(host) = own_host(sessions, &request).map(str::to_owned) else {
+        return Err((StatusCode::FORBIDDEN, "This is not a host name of the console."));
+    };
+    let is_post = request.method() == Method::POST;
+    if !is_post && !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err((StatusCode::METHOD_NOT_ALLOWED, "The console answers GET and POST only."));
+    }
+    if is_post && !is_from_own_page(request.headers(), &host) {
+        return Err((StatusCode::FORBIDDEN, "This form does not come from a page of the console."));
+    }
+    let is_open = matches!(request.uri().path(), "/login" | "/style.css");
+    let session = sessions.session(request.headers());
+    if session.is_none() && !is_open {
+        return Err((StatusCode::UNAUTHORIZED, "This browser is not signed in."));
+    }
+    if is_post {
+        let is_form = |value: &HeaderValue| value.as_bytes().starts_with(b"application/x-www-form-urlencoded");
+        if !request.headers().get(CONTENT_TYPE).is_some_and(is_form) {
+            return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "The console takes forms only."));
+        }
+        let body = std::mem::replace(request.body_mut(), Body::empty());
+        let Ok(body) = to_bytes(body, LARGEST).await else {
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, "This form is too large for the console."));
+        };
+        let fields = Fields::parse(&body);
+        // Hashes are compared, so that the time of the comparison does not depend on how much of the secret is right.
+        let is_own = |session: &Session| sha256::hex(fields.get("secret")) == sha256::hex(&session.secret);
+        if !is_open && !session.as_ref().is_some_and(is_own) {
+            return Err((StatusCode::FORBIDDEN, "This form is not from your session. Open the page again."));
+        }
+        request.extensions_mut().insert(Posted(fields));
+    }
+    if let Some(session) = session {
+        request.extensions_mut().insert(session);
+    }
+    Ok(request)
+}
+
+/// Returns whether a form was sent by a page of this host and port. Pages cannot change the two headers.
+fn is_from_own_page(headers: &HeaderMap, host: &str) -> bool {
+    let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
+    let is_own = origin == Some(format!("http://{host}").as_bytes());
+    match headers.get("sec-fetch-site") {
+        // Because of the policy for referrers, browsers say `null` for the console's own forms.
+        Some(site) => site == "same-origin" && (is_own || matches!(origin, None | Some(b"null"))),
+        None => is_own,
+    }
+}
+
+/// Checks a request, and adds the headers of every answer.
+pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
+    let mut response = match admit(&console.sessions, request).await {
+        Ok(request) => next.run(request).await,
+        Err((StatusCode::UNAUTHORIZED, _)) => page::signed_out(),
+        Err((status, why)) => page::refused(status, why),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpkg_base::clock::Clock;
+
+    use super::*;
+
+    #[test]
+    fn a_form_comes_from_the_same_scheme_host_and_port() {
+        let is_own = |site: Option<&str>, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            let mut add = |name: &'static str, value: Option<&str>| {
+                value.map(|value| headers.insert(name, value.parse().expect("a header")));
+            };
+            add("sec-fetch-site", site);
+            add("origin", origin);
+            is_from_own_page(&headers, "mcpkg-1.localhost:4000")
+        };
+        let own = Some("http://mcpkg-1.localhost:4000");
+        for origin in [own, Some("null"), None] {
+            assert!(is_own(Some("same-origin"), origin), "{origin:?}");
+            for site in ["same-site", "cross-site", "none", ""] {
+                assert!(!is_own(Some(site), origin), "{site} {origin:?}");
+            }
+        }
+        assert!(is_own(None, own) && !is_own(None, None) && !is_own(None, Some("null")));
+        for origin in [
+            "",
+            "http://mcpkg-1.localhost",
+            "http://mcpkg-1.localhost:4001",
+            "https://mcpkg-1.localhost:4000",
+            "http://127.0.0.1:4000",
+            "http://evil.example",
+        ] {
+            assert!(!is_own(None, Some(origin)) && !is_own(Some("same-origin"), Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn only_the_consoles_hosts_are_answered() {
+        let sessions = Sessions::new(Clock::system(), 4000).expect("sessions");
+        let is_own = |uri: &str, hosts: &[&str]| {
+            let mut request = Request::builder().uri(uri);
+            for host in hosts {
+                request = request.header(HOST, *host);
+            }
+            own_host(&sessions, &request.body(Body::empty()).expect("a request")).is_some()
+        };
+        let host = format!("{}:4000", sessions.host);
+        assert!(is_own("/", &[&host]) && is_own("/", &["127.0.0.1:4000"]) && is_own("/", &[&sessions.host]));
+        assert!(is_own(&format!("http://{host}/"), &[&host]));
+        assert!(!is_own("/", &[]) && !is_own("/", &[&host, &host]));
+        assert!(!is_own("http://evil.example/", &[&host]));
+        for host in ["localhost:4000", "evil.example", "mcpkg-1.localhost", "127.0.0.1.evil.example", "x@127.0.0.1", ""]
+        {
+            assert!(!is_own("/", &[host]), "{host}");
+        }
+    }
+}

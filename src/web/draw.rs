@@ -1,0 +1,327 @@
+//! Draws screens as HTML: lists as tables, texts, diffs, and the actions of each.
+
+use maud::{Markup, html};
+
+use mcpkg_base::sha256;
+use mcpkg_console::diff::{Diff, Shown};
+use mcpkg_console::place::Place;
+use mcpkg_console::screen::{Body, Line, List, Row, Span, Tone};
+use mcpkg_console::{Action, Does, Invocation, Screen, palette};
+use mcpkg_core::op::{Domains, Effect};
+
+use super::address;
+use super::at::At;
+use super::form;
+use super::page::secret;
+use super::session::Session;
+use super::text::{line, lines, shown, span};
+
+/// What the pages of a session have in common.
+#[derive(Clone, Copy)]
+pub struct Drawing<'a> {
+    pub session: &'a Session,
+    pub at: &'a At,
+    pub domains: Domains,
+    pub is_read_only: bool,
+}
+
+/// Returns whether an action is posted. The others are links.
+pub fn is_posted(action: &Action) -> bool {
+    matches!(action.does, Does::Call(_) | Does::Review(_))
+}
+
+/// Returns whether a call asks before it changes anything.
+pub fn asks(call: &Invocation, domains: Domains) -> bool {
+    let is_asked = |effect: Effect| effect.reads() || effect == Effect::Destroy;
+    call.question.is_some()
+        || call.destroys.is_some()
+        || call.words == "consent approve"
+        || call.entry(domains).is_some_and(|entry| is_asked(entry.effect))
+}
+
+/// Returns the name of an action's key in forms and tests.
+pub fn key(action: &Action) -> String {
+    match action.key {
+        ' ' => "space".to_owned(),
+        '\n' => "enter".to_owned(),
+        key => key.to_string(),
+    }
+}
+
+/// Identifies what the user saw when they pressed a button: the text, and what the buttons would do. If either changes,
+/// the button is refused.
+pub fn seen<'a>(text: &str, actions: impl IntoIterator<Item = &'a Action>) -> String {
+    let mut seen = text.to_owned();
+    for action in actions {
+        let does = match &action.does {
+            Does::Call(call) => format!("{} {:?} {:?}", call.command(), call.question, call.destroys),
+            Does::Review(digest) => digest.clone(),
+            _ => continue,
+        };
+        seen.push_str(&format!("\n{} {does}", key(action)));
+    }
+    sha256::hex(seen)
+}
+
+pub fn seen_row(row: &Row) -> String {
+    seen(&words(row), &row.actions)
+}
+
+pub fn seen_screen(screen: &Screen) -> String {
+    let text: Vec<String> = match screen.body {
+        // The rows of a list have buttons of their own.
+        Body::List(_) => Vec::new(),
+        _ => lines_of(screen).iter().map(Line::text).collect(),
+    };
+    seen(&text.join("\n"), &screen.actions)
+}
+
+/// Returns a screen as lines, to quote it in a question.
+pub fn lines_of(screen: &Screen) -> Vec<Line> {
+    match &screen.body {
+        Body::Text(lines) => lines.clone(),
+        Body::Diff(diff) => diff.lines(),
+        Body::List(list) => list.rows.iter().map(|row| Line::quoted(&words(row))).collect(),
+        Body::Form(_) | Body::Editor(_) => Vec::new(),
+    }
+}
+
+/// Returns the texts of a row's cells.
+pub fn words(row: &Row) -> String {
+    let cells: Vec<&str> = row.cells.iter().map(Span::text).filter(|text| !text.trim().is_empty()).collect();
+    cells.join("  ")
+}
+
+impl Drawing<'_> {
+    pub fn screen(&self, screen: &Screen) -> Markup {
+        html! {
+            (self.views(screen))
+            @match &screen.body {
+                Body::List(list) => { (self.list(list)) }
+                Body::Text(text) => { (lines(text)) }
+                Body::Diff(diff) => { (self.diff(diff)) }
+                Body::Form(form) => { (form::form(self.session, &self.at.address(), form, self.is_read_only)) }
+                Body::Editor(document) => { (form::editor(self.session, self.at, document, self.is_read_only)) }
+            }
+            (self.actions(screen))
+        }
+    }
+
+    /// The links to the views of a screen.
+    fn views(&self, screen: &Screen) -> Markup {
+        let view = self.at.part.view % screen.views.len().max(1);
+        html! {
+            @if !screen.views.is_empty() {
+                nav.views aria-label="Views" {
+                    ul {
+                        @for (number, name) in screen.views.iter().enumerate() {
+                            @let current = (number == view).then_some("true");
+                            li { a href=(self.at.other("view", &number.to_string())) aria-current=[current] { (name) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn list(&self, list: &List) -> Markup {
+        let rows = self.matching(list);
+        let columns = list.columns.len().max(rows.iter().map(|row| row.cells.len()).max().unwrap_or(0));
+        html! {
+            search {
+                form method="get" action=(self.at.path()) {
+                    (self.at.hidden())
+                    label for="q" { "Filter" }
+                    input #q type="search" name="q" value=(self.at.words);
+                    button { "Filter" }
+                }
+            }
+            @if rows.is_empty() {
+                p.empty { (if self.at.words.is_empty() { list.empty } else { "No row has these words." }) }
+            } @else {
+                table role="table" {
+                    @if list.columns.iter().any(|name| !name.is_empty()) {
+                        thead role="rowgroup" {
+                            tr role="row" {
+                                @for at in 0..columns {
+                                    th scope="col" role="columnheader" { (list.columns.get(at).unwrap_or(&"")) }
+                                }
+                                th scope="col" role="columnheader" { "ACTIONS" }
+                            }
+                        }
+                    }
+                    tbody role="rowgroup" {
+                        @for row in rows { (self.row(row, list.columns, columns)) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the rows that match the filter; in the palette, best matches first.
+    fn matching<'l>(&self, list: &'l List) -> Vec<&'l Row> {
+        let words = &self.at.words;
+        if self.at.place == Place::Palette {
+            return palette::matching(&list.rows, words);
+        }
+        // The rows that a search has found match in their own way, such as by a word of the text.
+        let is_whole = words.is_empty() || !self.at.part.words.is_empty();
+        list.rows.iter().filter(|row| is_whole || (!row.is_heading && row.matches(words))).collect()
+    }
+
+    fn row(&self, row: &Row, names: &[&str], columns: usize) -> Markup {
+        if row.is_heading {
+            return html! {
+                tr role="row" { th.heading scope="rowgroup" role="rowheader" colspan=(columns + 1) { (words(row)) } }
+            };
+        }
+        let look = row.look.as_ref().and_then(address::of);
+        let is_filled = |at: &usize| !row.cells[*at].text().trim().is_empty();
+        let cells = || (0..row.cells.len()).filter(is_filled);
+        let linked = cells().find(|at| names.get(*at) == Some(&"WHAT"));
+        let linked = linked.or_else(|| cells().find(|at| row.cells[*at].tone == Tone::Name)).or_else(|| cells().next());
+        html! {
+            tr role="row" {
+                @for at in 0..columns {
+                    td role="cell" {
+                        @if let Some(cell) = row.cells.get(at) {
+                            @match &look {
+                                Some(look) if linked == Some(at) => a href=(look) { (span(cell)) },
+                                _ => { (span(cell)) }
+                            }
+                        }
+                    }
+                }
+                td.actions role="cell" {
+                    (self.links(&row.actions, &words(row)))
+                    (self.buttons(&row.actions, Some(row), &seen_row(row), None))
+                }
+            }
+        }
+    }
+
+    fn diff(&self, diff: &Diff) -> Markup {
+        let is_split = self.at.diff.is_split;
+        let rows = diff.rows(&self.at.diff);
+        html! {
+            @if diff.sides.len() > 1 {
+                nav.views aria-label="Layout" {
+                    ul {
+                        @for (split, name) in [("", "below each other"), ("1", "in columns")] {
+                            @let current = (split.is_empty() != is_split).then_some("true");
+                            li { a href=(self.at.other("split", split)) aria-current=[current] { (name) } }
+                        }
+                    }
+                }
+            }
+            @for part in rows.chunk_by(|one, next| one.hunk == next.hunk && one.fold == next.fold) {
+                div.hunk {
+                    @if let Some(hunk) = part[0].hunk {
+                        (self.links(diff.actions(hunk), &format!("hunk {hunk}")))
+                    }
+                    @match part[0].fold {
+                        Some(fold) => { (self.fold(fold, &part[0])) }
+                        None if part.iter().any(|row| row.cells.len() > 1) => { (columns(part)) }
+                        None => { (lines(&part.iter().filter_map(|row| row.cells.iter().flatten().next().cloned()).collect::<Vec<_>>())) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn fold(&self, fold: usize, row: &Shown) -> Markup {
+        let text = row.cells.iter().flatten().next().map(Line::text).unwrap_or_default();
+        let text = text.trim_start_matches("... ").split(',').next().unwrap_or_default().to_owned();
+        html! { p.fold { a href=(self.at.and("open", &fold.to_string())) { "Show " (text) } } }
+    }
+
+    /// The actions of a screen that are not those of a row.
+    fn actions(&self, screen: &Screen) -> Markup {
+        let has_note = screen.actions.iter().any(|action| matches!(action.does, Does::Note));
+        let note = has_note.then_some("Note to whoever asked");
+        html! {
+            @if !screen.actions.is_empty() {
+                section.actions aria-label="Actions" {
+                    (self.links(&screen.actions, ""))
+                    (self.buttons(&screen.actions, None, &seen_screen(screen), note))
+                }
+            }
+        }
+    }
+
+    fn is_offered(&self, action: &Action) -> bool {
+        let leads_here = matches!(&action.does, Does::Open(place) if *place == self.at.place);
+        // An operation that opens $EDITOR needs the terminal.
+        let is_edit = matches!(&action.does, Does::Call(call) if needs_terminal(call));
+        !leads_here && !is_edit && !(self.is_read_only && action.changes(self.domains))
+    }
+
+    /// The actions that lead to another page. `of` is what they act on, for screen readers.
+    fn links(&self, actions: &[Action], of: &str) -> Markup {
+        html! {
+            @for action in actions.iter().filter(|action| self.is_offered(action)) {
+                @let to = match &action.does {
+                    Does::Open(place) | Does::Replace(place) => address::of(place),
+                    Does::More => Some(self.at.more()),
+                    _ => None,
+                };
+                @if let Some(to) = to {
+                    @let words = shown(&action.words());
+                    a.action href=(to) aria-label=[(!of.is_empty()).then(|| format!("{words}: {of}"))] { (words) } " "
+                }
+            }
+        }
+    }
+
+    /// The form with the actions that are posted.
+    fn buttons(&self, actions: &[Action], row: Option<&Row>, seen: &str, note: Option<&str>) -> Markup {
+        let posted: Vec<&Action> =
+            actions.iter().filter(|action| is_posted(action) && self.is_offered(action)).collect();
+        html! {
+            @if !posted.is_empty() {
+                form method="post" action=(self.at.address()) {
+                    (secret(self.session))
+                    input type="hidden" name="seen" value=(seen);
+                    @if let Some(row) = row { input type="hidden" name="row" value=(row.id); }
+                    @if let Some(note) = note {
+                        label for="note" { (note) }
+                        input #note type="text" name="note" maxlength="1000";
+                    }
+                    @for action in posted {
+                        @let words = shown(&action.words());
+                        button name="key" value=(key(action)) class=[is_danger(action).then_some("danger")]
+                            aria-label=[row.map(|row| format!("{words}: {}", self::words(row)))] { (words) } " "
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether a call opens the user's editor in the terminal.
+pub fn needs_terminal(call: &Invocation) -> bool {
+    call.words.ends_with(" edit") && !call.has("--from")
+}
+
+fn is_danger(action: &Action) -> bool {
+    matches!(&action.does, Does::Call(call) if call.destroys.is_some())
+}
+
+/// Lines of a diff that stand next to each other.
+fn columns(rows: &[Shown]) -> Markup {
+    let width = rows.iter().map(|row| row.cells.len()).max().unwrap_or(1);
+    html! {
+        table.columns {
+            @for row in rows {
+                tr {
+                    @match row.cells.as_slice() {
+                        [only] => td colspan=(width) { @if let Some(only) = only { (line(only)) } },
+                        cells => {
+                            @for cell in cells { td { @if let Some(cell) = cell { (line(cell)) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Draws the forms: the arguments of an operation, and the text of a workflow. Reads what was filled in.
+
+use maud::{Markup, PreEscaped, html};
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
+use mcpkg_console::document::Document;
+use mcpkg_console::editor;
+use mcpkg_console::form::{Field, Form};
+
+use super::address::Fields;
+use super::at::At;
+use super::page::secret;
+use super::session::Session;
+use super::text::{lines, shown};
+
+/// The arguments that usually have several lines.
+const LONG: [&str; 4] = ["content", "text", "yaml", "message"];
+
+/// The name of an argument's field. The prefix keeps it apart from the form's own fields.
+fn name(field: &Field) -> String {
+    format!("value.{}", field.name)
+}
+
+pub fn form(session: &Session, address: &str, form: &Form, is_read_only: bool) -> Markup {
+    html! {
+        p { (shown(form.about)) }
+        form.fields method="post" action=(address) {
+            (secret(session))
+            @for (number, field) in form.fields.iter().enumerate() { (row(number, field)) }
+            @if is_read_only {
+                p.warning { "The console was started with --read-only, so only commands that read can run." }
+            }
+            button.main { "Run" }
+        }
+    }
+}
+
+fn row(number: usize, field: &Field) -> Markup {
+    let (id, about) = (format!("field-{number}"), format!("about-{number}"));
+    let (name, label) = (name(field), shown(&field.name));
+    let is_long = LONG.contains(&field.name.trim_start_matches('-'));
+    html! {
+        div.field {
+            label for=(id) { (label) @if field.is_required { " (needed)" } }
+            p.about id=(about) { (shown(&field.about)) }
+            @if field.is_flag {
+                input type="checkbox" id=(id) name=(name) value="on" checked[!field.value.is_empty()] aria-describedby=(about);
+            } @else if !field.values.is_empty() {
+                select id=(id) name=(name) aria-describedby=(about) {
+                    option value="" { "" }
+                    @for value in &field.values {
+                        option value=(value) selected[*value == field.value] { (value) }
+                    }
+                }
+            } @else if is_long {
+                textarea id=(id) name=(name) rows="8" required[field.is_required] aria-describedby=(about) { (typed(&field.value)) }
+            } @else {
+                input type="text" id=(id) name=(name) value=(field.value) required[field.is_required] aria-describedby=(about);
+            }
+        }
+    }
+}
+
+/// Returns a form with the values that were posted.
+pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
+    for field in &mut form.fields {
+        let value = posted.get(&name(field));
+        // Browsers send the line ends of Windows.
+        field.value = value.replace("\r\n", "\n");
+        if field.value == "-" {
+            let why = format!("'-' is not a value of {} here, because a page has no standard input", field.name);
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
+    }
+    match form.missing().join(", ") {
+        missing if !missing.is_empty() => Err(Error::new(Code::InvalidArgument, format!("Needed: {missing}"))),
+        _ => Ok(form),
+    }
+}
+
+/// Identifies the text that an editor began with.
+pub fn base(document: &Document) -> String {
+    sha256::hex(format!("{}\n{}\n{}", document.revision, document.saved, document.text))
+}
+
+pub fn editor(session: &Session, at: &At, document: &Document, is_read_only: bool) -> Markup {
+    edited(session, at, document, &document.text, is_read_only)
+}
+
+/// Draws an editor with a text that differs from the one that it began with.
+pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_read_only: bool) -> Markup {
+    let findings: Vec<_> = document.findings.iter().map(editor::line).collect();
+    html! {
+        @if findings.is_empty() { p.good { "The text has no mistakes." } } @else { (lines(&findings)) }
+        form.fields method="post" action=(at.address()) {
+            (secret(session))
+            input type="hidden" name="base" value=(base(document));
+            label for="text" { "Text of the workflow" }
+            textarea #text name="text" rows="24" spellcheck="false" readonly[is_read_only] { (typed(text)) }
+            @if !is_read_only {
+                button name="key" value="check" { "Check" } " "
+                button.main name="key" value="save" { (if document.by.is_empty() { "Save" } else { "Save and approve" }) }
+            }
+        }
+        @if text != document.saved {
+            h2 { "What saving changes" }
+            (lines(&editor::difference(document, text)))
+        }
+    }
+}
+
+/// Returns the content of a text field. A browser drops one line end after the tag.
+fn typed(text: &str) -> Markup {
+    html! { (PreEscaped("\n")) (text) }
+}

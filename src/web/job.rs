@@ -1,0 +1,200 @@
+//! Operations that a page started. Each runs in a thread of its own, which waits while a page asks the operation's question.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_console::form::Form;
+use mcpkg_console::reply;
+use mcpkg_console::screen::Line;
+use mcpkg_core::op::{Confirmation, Context};
+
+/// How long an operation waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The most operations that run at the same time.
+const MOST: usize = 32;
+
+/// The number of operations to keep, so that their pages can be loaded again.
+const KEPT: usize = 64;
+
+/// The most lines that an operation may report while it runs.
+const LINES: usize = 5_000;
+
+/// The result of an operation.
+pub struct Outcome {
+    pub sentence: String,
+    pub lines: Vec<Line>,
+}
+
+/// What a page shows of a job, and where it leads back to.
+pub struct Origin {
+    /// The heading, such as `mcpkg prompt delete review`.
+    pub title: String,
+    /// The address of the page that started the job.
+    pub address: String,
+    /// The form that started the job, to show again if it fails.
+    pub form: Option<Form>,
+    /// The name that you must type to confirm, because the job destroys something.
+    pub name: Option<String>,
+}
+
+pub struct Question {
+    /// Counts the job's questions, so that an answer cannot reach a later question.
+    pub number: u64,
+    pub lines: Vec<Line>,
+    pub text: String,
+    /// Whether the answer is a line of text instead of yes or no.
+    pub is_line: bool,
+    answer: Sender<Option<String>>,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub progress: String,
+    /// What the operation has reported so far.
+    pub lines: Vec<Line>,
+    pub question: Option<Question>,
+    asked: u64,
+    pub outcome: Option<Result<Outcome>>,
+}
+
+pub struct Job {
+    pub id: u64,
+    pub origin: Origin,
+    state: Mutex<State>,
+    changed: Condvar,
+    cancelled: CancellationToken,
+}
+
+/// Returns the error for a question that was answered with no.
+pub fn not_confirmed() -> Error {
+    Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")
+}
+
+impl Job {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// Waits until the job asks or ends, but only for a moment.
+    pub fn wait(&self, time: Duration) {
+        let runs = |state: &mut State| state.question.is_none() && state.outcome.is_none();
+        drop(self.changed.wait_timeout_while(self.state(), time, runs));
+    }
+
+    /// Asks a question on the job's page, and waits for the answer. `None` means no.
+    pub fn ask(&self, lines: Vec<Line>, text: &str, is_line: bool) -> Option<String> {
+        let (answer, answered) = mpsc::channel();
+        self.change(|state| {
+            state.asked += 1;
+            state.question = Some(Question { number: state.asked, lines, text: text.to_owned(), is_line, answer });
+        });
+        let answer = answered.recv_timeout(PATIENCE).ok().flatten();
+        self.change(|state| state.question = None);
+        answer
+    }
+
+    /// Answers the question with this number. Returns false if it is not asked any more.
+    pub fn answer(&self, number: u64, answer: Option<String>) -> bool {
+        let mut state = self.state();
+        match state.question.take_if(|question| question.number == number) {
+            Some(question) => question.answer.send(answer).is_ok(),
+            None => false,
+        }
+    }
+
+    /// Ends the job: its question is answered with no, and its operation is cancelled.
+    pub fn stop(&self) {
+        self.cancelled.cancel();
+        if let Some(question) = self.state().question.take() {
+            let _ = question.answer.send(None);
+        }
+    }
+
+    /// Returns a context whose questions and messages appear on the job's page.
+    fn context(self: &Arc<Self>, context: &Context) -> Context {
+        let mut context = context.clone();
+        context.confirmation = Confirmation::Ask;
+        context.cancelled = self.cancelled.clone();
+        let job = Arc::clone(self);
+        context.ask = Arc::new(move |body, text| match job.ask(reply::body(&body), text, false) {
+            Some(_) => Ok(()),
+            None => Err(not_confirmed()),
+        });
+        let job = Arc::clone(self);
+        context.line = Arc::new(move |body, text| {
+            let answer = job.ask(reply::body(&body), text, true);
+            answer.ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
+        });
+        let job = Arc::clone(self);
+        context.progress = Arc::new(move |what, done, total| {
+            let text = if total > 1 { format!("{what}, {done} of {total}") } else { what.to_owned() };
+            job.state().progress = text;
+        });
+        let job = Arc::clone(self);
+        context.say = Arc::new(move |text| text.clone_into(&mut job.state().progress));
+        let job = Arc::clone(self);
+        context.emit = Arc::new(move |part| {
+            let mut state = job.state();
+            state.lines.extend(reply::lines(&part));
+            let excess = state.lines.len().saturating_sub(LINES);
+            state.lines.drain(..excess);
+            Ok(())
+        });
+        context
+    }
+}
+
+#[derive(Default)]
+pub struct Jobs(Mutex<(u64, Vec<Arc<Job>>)>);
+
+impl Jobs {
+    /// Runs `work` in a thread. A panic becomes the job's error.
+    pub fn start(
+        &self,
+        context: &Context,
+        origin: Origin,
+        work: impl FnOnce(&Job, &Context) -> Result<Outcome> + Send + 'static,
+    ) -> Result<Arc<Job>> {
+        let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_done = |job: &Arc<Job>| job.state().outcome.is_some();
+        if jobs.1.iter().filter(|job| !is_done(job)).count() >= MOST {
+            return Err(Error::new(Code::TooMany, "Too many operations are running; answer or stop some of them"));
+        }
+        while jobs.1.len() >= KEPT {
+            let Some(oldest) = jobs.1.iter().position(is_done) else { break };
+            jobs.1.remove(oldest);
+        }
+        jobs.0 += 1;
+        let job = Arc::new(Job {
+            id: jobs.0,
+            origin,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            cancelled: context.cancelled.child_token(),
+        });
+        jobs.1.push(Arc::clone(&job));
+        let (context, running) = (job.context(context), Arc::clone(&job));
+        std::thread::spawn(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&running, &context)));
+            let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("The command crashed")));
+            running.change(|state| state.outcome = Some(outcome));
+        });
+        Ok(job)
+    }
+
+    pub fn get(&self, id: u64) -> Option<Arc<Job>> {
+        let jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.1.iter().find(|job| job.id == id).cloned()
+    }
+}

@@ -1,0 +1,162 @@
+//! The page of a running operation: its question, its progress, and its result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+
+use mcpkg_base::error::{Code, Error};
+use mcpkg_console::reply;
+
+use super::address::Fields;
+use super::console::{Console, blocking};
+use super::doors::Posted;
+use super::form;
+use super::job::{Job, Outcome, Question};
+use super::page::{self, Page, secret};
+use super::session::Session;
+use super::text::{lines, shown};
+
+/// How long a page waits for an operation before it shows its progress.
+const MOMENT: Duration = Duration::from_secs(2);
+
+fn job(console: &Console, query: Option<String>) -> Option<Arc<Job>> {
+    console.jobs.get(Fields::parse(query.unwrap_or_default().as_bytes()).number("id")?)
+}
+
+fn gone(session: &Session) -> Response {
+    page::failed(session, &Error::new(Code::NotFound, "The console does not know this operation any more"), "/inbox")
+}
+
+pub async fn show(
+    State(console): State<Arc<Console>>,
+    Extension(session): Extension<Session>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    blocking(move || match job(&console, query) {
+        Some(job) => {
+            job.wait(MOMENT);
+            shown_job(&console, &session, &job, StatusCode::OK, "")
+        }
+        None => gone(&session),
+    })
+    .await
+}
+
+/// Answers the question of an operation, or stops the operation.
+pub async fn answer(
+    State(console): State<Arc<Console>>,
+    Extension(session): Extension<Session>,
+    RawQuery(query): RawQuery,
+    Extension(Posted(posted)): Extension<Posted>,
+) -> Response {
+    blocking(move || {
+        let Some(job) = job(&console, query) else { return gone(&session) };
+        let typed = posted.get("typed").to_owned();
+        let answer = match posted.get("answer") {
+            "stop" => {
+                job.stop();
+                return back_to(&job);
+            }
+            "yes" if job.origin.name.as_ref().is_some_and(|name| *name != typed) => {
+                let why = "That is not the name. Nothing was changed.";
+                return shown_job(&console, &session, &job, StatusCode::CONFLICT, why);
+            }
+            "yes" => Some(typed),
+            _ => None,
+        };
+        match posted.number("question").is_some_and(|number| job.answer(number, answer)) {
+            true => back_to(&job),
+            false => {
+                let why = "This question is not asked any more.";
+                shown_job(&console, &session, &job, StatusCode::CONFLICT, why)
+            }
+        }
+    })
+    .await
+}
+
+fn back_to(job: &Job) -> Response {
+    Redirect::to(&format!("/job?id={}", job.id)).into_response()
+}
+
+fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode, why: &str) -> Response {
+    let state = job.state();
+    let (reloads, body) = match (&state.outcome, &state.question) {
+        (Some(Ok(outcome)), _) => (false, done(&state.lines, outcome, job)),
+        (Some(Err(error)), _) => (false, failed(console, session, error, job)),
+        (None, Some(asked)) => (false, question(session, asked, job)),
+        (None, None) => {
+            let body = html! {
+                p role="status" { "Running. " (shown(&state.progress)) }
+                (lines(&state.lines))
+                form method="post" action={ "/job?id=" (job.id) } {
+                    (secret(session))
+                    button name="answer" value="stop" { "Stop" }
+                }
+            };
+            (true, body)
+        }
+    };
+    let body = html! { @if !why.is_empty() { p.warning role="alert" { (why) } } (body) };
+    Page { status, title: &job.origin.title, session: Some(session), place: None, reloads, body }.into_response()
+}
+
+fn question(session: &Session, question: &Question, job: &Job) -> Markup {
+    let name = job.origin.name.as_deref().filter(|_| !question.is_line);
+    html! {
+        (lines(&question.lines))
+        form.question method="post" action={ "/job?id=" (job.id) } {
+            (secret(session))
+            input type="hidden" name="question" value=(question.number);
+            @if let Some(name) = name {
+                p { strong { (shown(&question.text)) } }
+                label for="typed" { "Type " code { (shown(name)) } " to confirm" }
+                input #typed type="text" name="typed" autocomplete="off" spellcheck="false";
+            } @else if question.is_line {
+                label for="typed" { (shown(&question.text)) }
+                input #typed type="text" name="typed" autocomplete="off";
+            } @else {
+                p { strong { (shown(&question.text)) } }
+            }
+            button.main name="answer" value="yes" { (if question.is_line { "Answer" } else { "Yes" }) } " "
+            button name="answer" value="no" formnovalidate { "No" }
+        }
+    }
+}
+
+fn done(reported: &[mcpkg_console::screen::Line], outcome: &Outcome, job: &Job) -> Markup {
+    html! {
+        p.good role="status" { (shown(&outcome.sentence)) }
+        (lines(reported))
+        @if outcome.lines.len() > 1 { (lines(&outcome.lines)) }
+        (ways_back(job))
+    }
+}
+
+fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Markup {
+    // You said no, which is not a failure.
+    let is_no = error.code() == Code::ConfirmRequired;
+    html! {
+        div role="alert" {
+            @if is_no { p { (shown(&error.to_string())) } } @else { (lines(&reply::error(error))) }
+        }
+        @if let Some(form) = &job.origin.form {
+            (form::form(session, &job.origin.address, form, console.is_read_only))
+        }
+        (ways_back(job))
+    }
+}
+
+fn ways_back(job: &Job) -> Markup {
+    html! {
+        p {
+            a href=(job.origin.address) { "Back" }
+            @if !job.origin.address.starts_with("/inbox") { " " a href="/inbox" { "Inbox" } }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The pages of places: shows a screen, and runs what its buttons and forms do.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_console::document::{Document, Saved, validated};
+use mcpkg_console::place::{Place, Text};
+use mcpkg_console::screen::{Body as Shown, Line, Row};
+use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply, reviewed};
+use mcpkg_core::op::Context;
+
+use super::address::Fields;
+use super::at::At;
+use super::console::{Console, blocking};
+use super::doors::Posted;
+use super::draw::{self, Drawing};
+use super::form;
+use super::job::{Job, Origin, Outcome, not_confirmed};
+use super::page::{self, Page};
+use super::session::Session;
+
+/// Shows the place at an address.
+pub async fn show(State(console): State<Arc<Console>>, Extension(session): Extension<Session>, uri: Uri) -> Response {
+    blocking(move || {
+        let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
+        match screen(&console.context, &mut at) {
+            Ok(screen) => {
+                let (domains, is_read_only) = (console.context.domains, console.is_read_only);
+                let drawing = Drawing { session: &session, at: &at, domains, is_read_only };
+                answer(&session, &at, StatusCode::OK, &screen.title, drawing.screen(&screen))
+            }
+            Err(error) => page::failed(&session, &error, "/inbox"),
+        }
+    })
+    .await
+}
+
+/// Loads the screen of a page. If a list is filtered and has more rows than are loaded, searches the database.
+fn screen(context: &Context, at: &mut At) -> Result<Screen> {
+    let screen = load(&at.place, context, &at.part)?;
+    let has_more = matches!(&screen.body, Shown::List(list) if list.rows.iter().any(Row::is_more));
+    if !has_more || at.words.is_empty() || !at.place.has_search() {
+        return Ok(screen);
+    }
+    at.part.words.clone_from(&at.words);
+    load(&at.place, context, &at.part)
+}
+
+fn answer(session: &Session, at: &At, status: StatusCode, title: &str, body: Markup) -> Response {
+    Page { status, title, session: Some(session), place: Some(&at.place), reloads: false, body }.into_response()
+}
+
+fn nothing(session: &Session) -> Response {
+    page::failed(session, &Error::new(Code::NotFound, "The console has no page at this address"), "/inbox")
+}
+
+/// Does what a button or a form of a place does.
+pub async fn act(
+    State(console): State<Arc<Console>>,
+    Extension(session): Extension<Session>,
+    Extension(Posted(posted)): Extension<Posted>,
+    uri: Uri,
+) -> Response {
+    blocking(move || {
+        let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
+        match acted(&console, &session, &mut at, &posted) {
+            Ok(response) => response,
+            Err(error) => page::failed(&session, &error, &at.address()),
+        }
+    })
+    .await
+}
+
+fn acted(console: &Arc<Console>, session: &Session, at: &mut At, posted: &Fields) -> Result<Response> {
+    let screen = screen(&console.context, at)?;
+    match &screen.body {
+        Shown::Form(form) => run_form(console, at, form.clone(), posted),
+        Shown::Editor(document) => edit(console, session, at, document, posted),
+        _ => press(console, at, &screen, posted),
+    }
+}
+
+/// The error for a button of a page that shows something else than what is stored.
+fn outdated() -> Error {
+    Error::new(Code::PlanChanged, "This page is older than what is stored now, so nothing was changed")
+        .hint("go back and look again")
+}
+
+/// Runs the action of a button.
+fn press(console: &Arc<Console>, at: &At, screen: &Screen, posted: &Fields) -> Result<Response> {
+    let (row, actions, seen) = match posted.has("row") {
+        true => {
+            let Shown::List(list) = &screen.body else { return Err(outdated()) };
+            let row = list.rows.iter().find(|row| row.id == posted.get("row")).ok_or_else(outdated)?;
+            (Some(row), &row.actions, draw::seen_row(row))
+        }
+        false => (None, &screen.actions, draw::seen_screen(screen)),
+    };
+    let mut posts = actions.iter().filter(|action| draw::is_posted(action));
+    let action = posts.find(|action| draw::key(action) == posted.get("key")).ok_or_else(outdated)?;
+    if posted.get("seen") != seen {
+        return Err(outdated());
+    }
+    if console.is_read_only && action.changes(console.context.domains) {
+        return Err(read_only());
+    }
+    match &action.does {
+        Does::Review(digest) => {
+            reviewed::toggle(&console.context, digest)?;
+            Ok(Redirect::to(&at.address()).into_response())
+        }
+        Does::Call(call) => call_of(console, at, row, action, call.clone().noting(posted.get("note"))),
+        _ => Err(outdated()),
+    }
+}
+
+/// Starts the call of a button. A button of a row asks first, and quotes the page that the row leads to, unless its
+/// operation asks anyway.
+fn call_of(console: &Arc<Console>, at: &At, row: Option<&Row>, action: &Action, call: Invocation) -> Result<Response> {
+    if draw::needs_terminal(&call) {
+        let error = Error::new(Code::TerminalRequired, "This opens an editor, which needs a terminal");
+        return Err(error.hint(format!("in a terminal, run `{}`", call.command())));
+    }
+    let quoted = match row {
+        Some(row) if !draw::asks(&call, console.context.domains) => Some(match &row.look {
+            Some(look) => Quoted::Place(look.clone()),
+            None => Quoted::Row(draw::words(row)),
+        }),
+        _ => None,
+    };
+    let question = format!("{}: run `{}`?", action.words(), call.command());
+    let origin = origin(at, &call, None);
+    start(console, origin, move |job, context| {
+        if let Some(quoted) = quoted {
+            let lines = quoted.lines(context)?;
+            job.ask(lines.clone(), &question, false).ok_or_else(not_confirmed)?;
+            if quoted.lines(context)? != lines {
+                return Err(outdated());
+            }
+        }
+        outcome(&call, context)
+    })
+}
+
+/// What a question quotes.
+enum Quoted {
+    Place(Place),
+    Row(String),
+}
+
+impl Quoted {
+    fn lines(&self, context: &Context) -> Result<Vec<Line>> {
+        Ok(match self {
+            Self::Place(place) => draw::lines_of(&load(place, context, &Part::default())?),
+            Self::Row(words) => vec![Line::quoted(words)],
+        })
+    }
+}
+
+fn run_form(console: &Arc<Console>, at: &At, form: mcpkg_console::form::Form, posted: &Fields) -> Result<Response> {
+    let form = form::filled(form, posted)?;
+    let call = form.invocation();
+    let reads = call.entry(console.context.domains).is_some_and(|entry| entry.effect.reads());
+    if console.is_read_only && !reads {
+        return Err(read_only());
+    }
+    if draw::needs_terminal(&call) {
+        let error = Error::new(Code::TerminalRequired, "This opens an editor, which needs a terminal");
+        return Err(error.hint(format!("in a terminal, run `{}`", call.command())));
+    }
+    let origin = origin(at, &call, Some(form));
+    let question = format!("Run `{}`?", call.command());
+    let call = if reads { call } else { call.asking(question) };
+    start(console, origin, move |_, context| outcome(&call, context))
+}
+
+fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document, posted: &Fields) -> Result<Response> {
+    if console.is_read_only {
+        return Err(read_only());
+    }
+    let text = posted.get("text").replace("\r\n", "\n");
+    let is_old = posted.get("base") != form::base(document);
+    if posted.get("key") != "save" || is_old {
+        let document = Document { findings: validated(&console.context, &text)?, ..document.clone() };
+        let body = html! {
+            @if is_old {
+                p.warning {
+                    "Somebody saved another text in the meantime. Nothing was overwritten, and your text is still here. "
+                    "Saving it now saves it over theirs."
+                }
+            }
+            (form::edited(session, at, &document, &text, false))
+        };
+        let status = if is_old { StatusCode::CONFLICT } else { StatusCode::OK };
+        return Ok(answer(session, at, status, &mcpkg_console::editor::title(&document, &document.name), body));
+    }
+    let document = document.clone();
+    let name = document.name.clone();
+    let is_draft = matches!(document.origin, Text::Draft(_));
+    let title = if is_draft { format!("Approve the draft of {name}") } else { format!("Save {name}") };
+    let origin = Origin { title, address: at.address(), form: None, name: None };
+    start(console, origin, move |job, context| {
+        let difference = mcpkg_console::editor::difference(&document, &text);
+        job.ask(difference, "Save this text?", false).ok_or_else(not_confirmed)?;
+        match document.save(context, &text) {
+            Saved::Done(reply) => Ok(Outcome { sentence: reply::sentence(&reply), lines: reply::lines(&reply) }),
+            Saved::Overtaken(_) => Err(outdated()),
+            Saved::Failed { error, .. } => Err(error),
+        }
+    })
+}
+
+fn origin(at: &At, call: &Invocation, form: Option<mcpkg_console::form::Form>) -> Origin {
+    Origin { title: call.command(), address: at.address(), form, name: call.destroys.clone() }
+}
+
+fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
+    let reply = call.run(context)?;
+    let decided = mcpkg_console::decided(call, &reply.data);
+    Ok(Outcome { sentence: decided.unwrap_or_else(|| reply::sentence(&reply)), lines: reply::lines(&reply) })
+}
+
+/// Starts a job, and leads to its page.
+fn start(
+    console: &Arc<Console>,
+    origin: Origin,
+    work: impl FnOnce(&Job, &Context) -> Result<Outcome> + Send + 'static,
+) -> Result<Response> {
+    let job = console.jobs.start(&console.context, origin, work)?;
+    Ok(Redirect::to(&format!("/job?id={}", job.id)).into_response())
+}
+
+fn read_only() -> Error {
+    Error::new(Code::ReadOnly, "The console was started with --read-only")
+}

@@ -1,0 +1,156 @@
+//! Who is signed in: the links that the terminal prints, and the sessions of the browsers that opened one.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::Result;
+use mcpkg_base::{hex, sha256};
+
+/// How long a link works that was not opened.
+const LINK: Millis = 5 * 60 * 1000;
+
+/// How long a session lasts without a request.
+const IDLE: Millis = 12 * 60 * 60 * 1000;
+
+/// A browser that opened a link.
+#[derive(Clone)]
+pub struct Session {
+    /// The secret that each form of this session sends.
+    pub secret: String,
+    seen: Millis,
+}
+
+pub struct Sessions {
+    clock: Clock,
+    /// The host of the console, such as `mcpkg-5f3a9c21.localhost`. It is new each time the console starts.
+    pub host: String,
+    port: u16,
+    inside: Mutex<Inside>,
+}
+
+/// Links and sessions, by the SHA-256 of their secrets. They end with this process.
+#[derive(Default)]
+struct Inside {
+    /// The links that were not opened yet, and when each expires.
+    links: HashMap<String, Millis>,
+    sessions: HashMap<String, Session>,
+}
+
+/// The address of this machine, for browsers that do not know the host.
+const LOOPBACK: &str = "127.0.0.1";
+
+impl Sessions {
+    pub fn new(clock: Clock, port: u16) -> Result<Self> {
+        let host = format!("mcpkg-{}.localhost", &hex::encode(&clock.secret()?)[..8]);
+        Ok(Self { clock, host, port, inside: Mutex::default() })
+    }
+
+    /// Makes a link that signs one browser in, once.
+    pub fn link(&self) -> Result<String> {
+        let token = hex::encode(&self.clock.secret()?);
+        let expires = self.clock.now().saturating_add(LINK);
+        self.inside().links.insert(sha256::hex(&token), expires);
+        Ok(format!("http://{}:{}/login?token={token}", self.host, self.port))
+    }
+
+    /// Uses a link up. Returns the cookie of a new session; `None` if the link was used before, or has expired.
+    pub fn sign_in(&self, token: &str) -> Result<Option<String>> {
+        let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
+        let now = self.clock.now();
+        let mut inside = self.inside();
+        let expires = inside.links.remove(&sha256::hex(token));
+        inside.links.retain(|_, expires| now < *expires);
+        if expires.is_none_or(|expires| now >= expires) {
+            return Ok(None);
+        }
+        inside.sessions.insert(sha256::hex(&cookie), Session { secret, seen: now });
+        Ok(Some(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict", self.cookie())))
+    }
+
+    pub fn sign_out(&self, headers: &HeaderMap) {
+        let mut inside = self.inside();
+        self.cookies(headers).for_each(|cookie| drop(inside.sessions.remove(&sha256::hex(cookie))));
+    }
+
+    pub fn session(&self, headers: &HeaderMap) -> Option<Session> {
+        let now = self.clock.now();
+        let mut inside = self.inside();
+        inside.sessions.retain(|_, session| now.saturating_sub(session.seen) < IDLE);
+        let known = self.cookies(headers).map(sha256::hex).find(|cookie| inside.sessions.contains_key(cookie))?;
+        let session = inside.sessions.get_mut(&known)?;
+        session.seen = now;
+        Some(session.clone())
+    }
+
+    /// Returns the name of the cookie. The port keeps two consoles apart that are both opened by [`LOOPBACK`].
+    fn cookie(&self) -> String {
+        format!("mcpkg-{}", self.port)
+    }
+
+    /// Returns the values of the console's cookie. There may be several, because other pages of a host can set it too.
+    fn cookies<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h str> {
+        let name = self.cookie();
+        let pairs =
+            headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
+        pairs.filter_map(move |pair| pair.trim().strip_prefix(&name)?.strip_prefix('='))
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether a host is the console's.
+    pub fn is_own_host(&self, host: &str) -> bool {
+        host.eq_ignore_ascii_case(&self.host) || host == LOOPBACK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn sessions() -> Sessions {
+        Sessions::new(Clock::fixed(1_795_870_000_000), 4000).expect("sessions")
+    }
+
+    fn signed_in(sessions: &Sessions) -> HeaderMap {
+        let link = sessions.link().expect("a link");
+        let cookie =
+            sessions.sign_in(link.rsplit_once('=').expect("a token").1).expect("random bytes").expect("a cookie");
+        let cookie = cookie.split(';').next().expect("a pair");
+        HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(&format!("a=b; {cookie}")).expect("a header"))])
+    }
+
+    #[test]
+    fn a_link_works_once_and_for_five_minutes() {
+        let sessions = sessions();
+        let token = |link: String| link.rsplit_once("token=").expect("a token").1.to_owned();
+        let (first, second) = (token(sessions.link().expect("a link")), token(sessions.link().expect("a link")));
+        assert_eq!((first.len(), first == second), (64, false), "256 bits");
+        let opened = |token: &str| sessions.sign_in(token).expect("random bytes").is_some();
+        assert_eq!([opened(&first), opened(&first), opened("")], [true, false, false]);
+        sessions.clock.advance(LINK);
+        assert!(!opened(&second));
+        assert!(!format!("{:?}", sessions.inside().links).contains(&second), "only its hash is kept");
+    }
+
+    #[test]
+    fn a_session_ends_when_it_is_idle_or_signed_out() {
+        let sessions = sessions();
+        let (one, other) = (signed_in(&sessions), signed_in(&sessions));
+        let is_in = |headers: &HeaderMap| sessions.session(headers).is_some();
+        assert!(is_in(&one) && is_in(&other) && !is_in(&HeaderMap::new()));
+        sessions.sign_out(&one);
+        assert!(!is_in(&one) && is_in(&other));
+        sessions.clock.advance(IDLE - 1);
+        assert!(is_in(&other));
+        sessions.clock.advance(IDLE);
+        assert!(!is_in(&other));
+    }
+}

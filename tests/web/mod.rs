@@ -1,0 +1,31 @@
+//! Tests the console in a browser end to end: the real binary at a terminal, and a browser that follows links and sends forms.
+
+mod browser;
+mod decide;
+mod doors;
+mod hostile;
+mod pages;
+
+pub use browser::{Browser, text};
+
+use crate::support::{Client, skipped};
+use crate::workflow::runs::Ground;
+
+const NO_SCRIPT: &str = "there is no script of util-linux";
+
+/// Opens the console in a browser.
+fn opened(ground: &Ground, arguments: &[&str]) -> Option<Browser> {
+    let browser = Browser::start(ground.scratch.command(), arguments);
+    if browser.is_none() {
+        skipped(NO_SCRIPT);
+    }
+    browser
+}
+
+/// A project with an agent.
+fn ground() -> (Ground, Client) {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let client = crate::console::agent(&ground, "codex");
+    (ground, client)
+}

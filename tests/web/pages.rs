@@ -1,0 +1,157 @@
+//! The pages of the console: their texts, filters, views, forms and the editor.
+
+use serde_json::json;
+
+use super::browser::{forms, links};
+use super::{ground, opened, text};
+
+#[test]
+fn the_content_is_found_shown_and_compared() {
+    let (ground, _client) = ground();
+    for name in ["review", "other"] {
+        ground.scratch.ok(&["prompt", "create", name, "Look for missing tests.\nThen for names."]);
+    }
+    ground.scratch.ok(&["prompt", "update", "review", "--content", "Look for missing tests first.\nThen for names."]);
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let content = browser.page("/content");
+    assert!(
+        text(&content).contains("PROMPTS") && links(&content).contains(&"/prompt?name=review".to_owned()),
+        "{content}"
+    );
+    let found = browser.page("/content?q=revi");
+    assert!(text(&found).contains("review") && !text(&found).contains("other"), "{}", text(&found));
+    assert!(text(&browser.page("/content?q=nothing")).contains("No row has these words"));
+    let prompt = browser.page("/prompt?name=review");
+    assert!(text(&prompt).contains("Look for missing tests first."), "{}", text(&prompt));
+    assert!(prompt.contains("<nav class=\"views\""), "{prompt}");
+    let history = browser.page("/history?noun=prompt&name=review");
+    let revision = links(&history).into_iter().find(|link| link.starts_with("/revision?")).expect("a revision");
+    let diff = browser.page(&revision);
+    assert!(diff.contains("class=\"added\"") && diff.contains("class=\"removed\""), "{diff}");
+    let columns = browser.page(&format!("{revision}&split=1"));
+    assert!(columns.contains("<table class=\"columns\">") || !diff.contains("in columns"), "{columns}");
+    // An older state is brought back, after a question.
+    let question = browser.pressed(&history, "bring back", &[]);
+    let done = text(&browser.pressed(&question, "Yes", &[]));
+    assert!(done.contains("review"), "{done}");
+    let missing = browser.get("/prompt?name=missing");
+    assert_eq!(missing.status, 404);
+    assert!(text(&missing.text()).contains("missing"), "{}", text(&missing.text()));
+    assert_eq!(browser.get("/nothing").status, 404);
+}
+
+#[test]
+fn a_form_runs_any_operation() {
+    let (ground, _client) = ground();
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let palette = browser.page("/palette?q=prompt+create");
+    let form = links(&palette).into_iter().find(|link| link == "/form?words=prompt+create").expect("a form");
+    let page = browser.page(&form);
+    assert!(page.contains("<textarea") && text(&page).contains("(needed)"), "{page}");
+    let missing = browser.press(&page, "Run", &[("value.name", "review")]);
+    assert_eq!(missing.status, 400);
+    assert!(text(&missing.text()).contains("Needed: content"), "{}", text(&missing.text()));
+    let values = [("value.name", "review"), ("value.content", "Look for <b>bugs</b>.\r\nThen rest.")];
+    let question = browser.pressed(&page, "Run", &values);
+    assert!(text(&question).contains("Run `mcpkg prompt create"), "{}", text(&question));
+    assert!(!ground.scratch.ok(&["prompt", "list"]).contains("review"), "nothing ran yet");
+    let done = text(&browser.pressed(&question, "Yes", &[]));
+    assert!(done.contains("review"), "{done}");
+    assert_eq!(ground.scratch.ok(&["prompt", "show", "review"]).trim_end(), "Look for <b>bugs</b>.\nThen rest.");
+    // A failure shows the form again, with its values.
+    let question = browser.pressed(&page, "Run", &values);
+    let failed = browser.pressed(&question, "Yes", &[]);
+    assert!(text(&failed).contains("error:"), "{}", text(&failed));
+    let kept = forms(&failed).into_iter().find(|form| form.action == "/form?words=prompt+create").expect("the form");
+    assert!(kept.fields.contains(&("value.name".to_owned(), "review".to_owned())), "{kept:?}");
+    // What only reads runs at once.
+    let read = browser.page("/form?words=prompt+list");
+    assert!(text(&browser.pressed(&read, "Run", &[])).contains("review"));
+    // There is no standard input, and no editor.
+    let refused = browser.press(&page, "Run", &[("value.name", "x"), ("value.content", "-")]);
+    assert!(text(&refused.text()).contains("no standard input"), "{}", text(&refused.text()));
+    let edit = browser.page("/form?words=prompt+edit");
+    let refused = browser.press(&edit, "Run", &[("value.name", "review")]);
+    assert!(text(&refused.text()).contains("needs a terminal"), "{}", text(&refused.text()));
+}
+
+#[test]
+fn a_change_is_undone_from_the_feed() {
+    let (ground, mut client) = ground();
+    ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let arguments = json!({ "name": "review", "content": "Look away." });
+    client.result("tools/call", json!({ "name": "update_prompt", "arguments": arguments }));
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let feed = browser.page("/feed");
+    assert!(text(&feed).contains("mcp:codex"), "{}", text(&feed));
+    let undo = links(&feed).into_iter().find(|link| link.starts_with("/undo?seq=")).expect("an undo");
+    let preview = browser.page(&undo);
+    assert!(text(&preview).contains("prompt review back to revision 1"), "{}", text(&preview));
+    let mut page = browser.pressed(&preview, "undo 1 change", &[]);
+    if page.contains(">Yes</button>") {
+        page = browser.pressed(&page, "Yes", &[]);
+    }
+    assert!(!text(&page).contains("error:"), "{}", text(&page));
+    assert_eq!(ground.scratch.ok(&["prompt", "show", "review"]).trim_end(), "Look for missing tests.");
+}
+
+#[test]
+fn a_workflow_is_edited_checked_and_saved() {
+    let (ground, _client) = ground();
+    let yaml = "workflow: kept\nsteps:\n  - id: first\n    run: hosting:apps:list\n";
+    let file = ground.scratch.path().join("kept.yaml");
+    std::fs::write(&file, yaml).expect("written");
+    ground.scratch.ok(&["workflow", "import", &file.display().to_string()]);
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let editor = browser.page("/editor?workflow=kept");
+    assert!(text(&editor).contains("Text of the workflow"), "{}", text(&editor));
+    let wrong = yaml.replace("apps:list", "apps:lits");
+    let checked = browser.press(&editor, "Check", &[("text", &wrong)]).text();
+    assert!(text(&checked).contains("lits") && text(&checked).contains("What saving changes"), "{}", text(&checked));
+    let better = yaml.replace("first", "second");
+    let question = browser.pressed(&checked, "Save", &[("text", &better.replace('\n', "\r\n"))]);
+    assert!(text(&question).contains("Save this text?") && text(&question).contains("second"), "{}", text(&question));
+    let done = text(&browser.pressed(&question, "Yes", &[]));
+    assert!(!done.contains("error:"), "{done}");
+    assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], better);
+    // The old page would overwrite what was saved since: it keeps the typed text, and says so.
+    let late = browser.press(&editor, "Save", &[("text", &yaml.replace("first", "third"))]);
+    assert_eq!(late.status, 409);
+    let shown = text(&late.text());
+    assert!(shown.contains("Somebody saved another text in the meantime") && shown.contains("third"), "{shown}");
+    assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], better);
+}
+
+#[test]
+fn each_screen_is_a_page_and_long_lists_go_on() {
+    let (ground, _client) = ground();
+    for number in 0..12 {
+        ground.scratch.ok(&["prompt", "create", &format!("prompt-{number:02}"), "Text."]);
+    }
+    let Some(browser) = opened(&ground, &[]) else { return };
+    for (address, title) in [
+        ("/", "Inbox"),
+        ("/inbox", "Inbox"),
+        ("/feed", "Feed"),
+        ("/feed?view=1", "Feed, by agent"),
+        ("/content", "Content"),
+        ("/deploy", "Deploy"),
+        ("/workflows", "Workflows"),
+        ("/all", "All"),
+        ("/palette", "Palette"),
+        ("/list?words=catalog+list", "catalog"),
+        ("/list?words=tool+list", "tool"),
+    ] {
+        let response = browser.get(address);
+        let page = response.text();
+        let heading = page.split_once("<h1>").expect("a heading").1.split("</h1>").next().expect("an end");
+        assert!(heading.contains(title) || response.status != 200 && address == "/deploy", "{address}: {heading}");
+    }
+    let few = browser.page("/content?rows=5");
+    let more = links(&few).into_iter().find(|link| link == "/content?rows=10").expect("more rows");
+    assert!(!few.contains("prompt-08") && browser.page(&more).contains("prompt-08"), "{}", text(&few));
+    // A filter also finds rows that are not loaded.
+    assert!(browser.page("/content?rows=5&q=prompt-11").contains("prompt-11"));
+    let style = browser.get("/style.css");
+    assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+}
