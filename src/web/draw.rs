@@ -253,7 +253,7 @@ impl Drawing<'_> {
         let leads_here = matches!(&action.does, Does::Open(place) if *place == self.at.place);
         // An operation that opens $EDITOR needs the terminal.
         let is_edit = matches!(&action.does, Does::Call(call) if needs_terminal(call));
-        !leads_here && !is_edit && !(self.is_read_only && action.changes(self.domains))
+        !(leads_here || is_edit || (self.is_read_only && action.changes(self.domains)))
     }
 
     /// The actions that lead to another page. `of` is what they act on, for screen readers.
