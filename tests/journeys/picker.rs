@@ -21,6 +21,16 @@ fn start(ground: &Ground, arguments: &[&str]) -> Option<Screen> {
 const UP: [&str; 2] = ["--agents", "claude-code,codex,cursor"];
 
 #[test]
+fn a_terminal_that_hangs_up_ends_the_list() {
+    let ground = ground();
+    let first = ground.tree();
+    let Some(screen) = start(&ground, &UP) else { return };
+    screen.wait("enter: go on");
+    screen.hang_up();
+    ground.tree().assert_is(&first, "after the terminal is gone");
+}
+
+#[test]
 fn enter_sets_up_everything_that_needs_no_look() {
     let ground = ground();
     with_server(&ground);

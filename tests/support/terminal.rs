@@ -224,8 +224,8 @@ impl Screen {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills the program itself, which `script` has started through a shell.
-    pub fn kill(&self) {
+    /// Returns the process id of the program itself, which `script` has started through a shell.
+    pub fn program(&self) -> String {
         let child = |id: &str| {
             let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
             children.split_whitespace().next().map(str::to_owned)
@@ -234,8 +234,24 @@ impl Screen {
         while let Some(below) = child(&program) {
             program = below;
         }
-        let status = Command::new("kill").args(["-9", &program]).status().expect("kill starts");
+        program
+    }
+
+    /// Kills the program itself.
+    pub fn kill(&self) {
+        let status = Command::new("kill").args(["-9", &self.program()]).status().expect("kill starts");
         assert!(status.success(), "it is killed");
+    }
+
+    /// Takes the terminal away, and waits until the program has ended.
+    pub fn hang_up(self) {
+        let stat = format!("/proc/{}/stat", self.program());
+        drop(self);
+        let until = Instant::now() + SCREEN;
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(Instant::now() < until, "the program goes on without its terminal");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits until the program ends, and returns its exit status.

@@ -1,6 +1,10 @@
 //! The lines of the terminal on which a list is drawn, and its keys.
 
 use std::io::{self, Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 use ratatui::crossterm::cursor::{Hide, MoveTo, MoveToColumn, MoveUp, Show};
@@ -21,12 +25,18 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Canvas {
     /// The number of lines that are drawn now.
     drawn: u16,
+    events: Receiver<io::Result<Event>>,
+    /// Ends the thread that reads the events.
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Canvas {
     pub(super) fn open() -> Result<Self> {
         enable_raw_mode().map_err(failed)?;
-        let canvas = Self { drawn: 0 };
+        let (sender, events) = channel();
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let canvas = Self { drawn: 0, events, is_closed: is_closed.clone() };
+        thread::spawn(move || read(&sender, &is_closed));
         queue!(stderr(), Hide).map_err(failed)?;
         Ok(canvas)
     }
@@ -40,12 +50,15 @@ impl Canvas {
     ) -> Result<Done> {
         loop {
             self.draw(output, list).map_err(failed)?;
-            while !event::poll(LOOK).map_err(failed)? {
-                if cancelled.is_cancelled() {
-                    return Ok(Done::Cancelled);
+            let event = loop {
+                match self.events.recv_timeout(LOOK) {
+                    _ if cancelled.is_cancelled() => return Ok(Done::Cancelled),
+                    Ok(event) => break event.map_err(failed)?,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
                 }
-            }
-            match event::read().map_err(failed)? {
+            };
+            match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
                     if let Some(done) = list.press(key) {
                         return Ok(done);
@@ -100,8 +113,26 @@ impl Canvas {
     }
 }
 
+/// Reads the terminal until the canvas is closed. It is a thread of its own since crossterm never returns from a terminal
+/// that has hung up.
+fn read(events: &Sender<io::Result<Event>>, is_closed: &AtomicBool) {
+    while !is_closed.load(Ordering::SeqCst) {
+        let event = match event::poll(LOOK) {
+            Ok(false) => continue,
+            Ok(true) if is_closed.load(Ordering::SeqCst) => return,
+            Ok(true) => event::read(),
+            Err(error) => Err(error),
+        };
+        let is_last = event.is_err();
+        if events.send(event).is_err() || is_last {
+            return;
+        }
+    }
+}
+
 impl Drop for Canvas {
     fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::SeqCst);
         let _ = self.erase();
         let _ = queue!(stderr(), Show);
         let _ = stderr().flush();
