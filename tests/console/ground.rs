@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent;
-use crate::support::Client;
+use crate::support::{Client, typed_after};
 use crate::workflow::runs::{Ground, create, execute};
 
 /// What a hostile text tries: clear the screen, set title and clipboard, move the cursor, hide, reverse, and forge a line.
@@ -56,14 +56,17 @@ pub fn filled() -> (Ground, Client) {
     // A deploy whose file was then changed by somebody, and proposed.
     let root = scratch.path().join("root");
     std::fs::create_dir_all(root.join(".git")).expect("a folder");
-    let run = |arguments: &[&str]| {
-        let ran = scratch.finish(scratch.command().args(arguments).current_dir(&root));
-        assert_eq!(ran.status, 0, "{arguments:?} {ran}");
-    };
-    run(&["deploy", "--apply", "--yes", "--root", "."]);
-    let prompt = root.join(".claude/commands/other.md");
-    std::fs::write(&prompt, format!("{text}{text}")).expect("written");
-    run(&["evolve", "propose", "--target", "claude_code"]);
+    // The audit finds the hidden characters, so a person has to agree at a terminal.
+    let mut deploy = scratch.command();
+    deploy.args(["deploy", "--apply", "--root", "."]).current_dir(&root);
+    // Without script(1) there is no deploy, and the tests that need a terminal are skipped.
+    if let Some((shown, status)) = typed_after(&deploy, "[y/N", "y\n") {
+        assert_eq!(status, 0, "{shown}");
+        std::fs::write(root.join(".claude/commands/other.md"), format!("{text}{text}")).expect("written");
+        let proposed =
+            scratch.finish(scratch.command().args(["evolve", "propose", "--target", "claude_code"]).current_dir(&root));
+        assert_eq!(proposed.status, 0, "{proposed}");
+    }
     scratch.ok(&["prompt", "update", "review", "--content", &format!("{text}and more")]);
     (ground, client)
 }

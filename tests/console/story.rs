@@ -162,8 +162,12 @@ fn docs_show_the_story_of_a_workflow() {
     screen.wait("app_with_db uncertain");
     story.says(
         "The first step is done, and mcpkg does not repeat it. Nobody knows whether the second request did its work, so mcpkg does\n\
-         not send it again by itself. Enter shows the run.",
+         not send it again by itself. Enter shows the whole message. After esc, enter shows the run.",
     );
+    screen.keys("\r");
+    screen.wait("error: It is unknown whether step 'add_db'");
+    screen.keys("\u{1b}");
+    screen.wait("app_with_db uncertain");
     screen.keys("\r");
     screen.wait("Did add_db do its work?");
     story.shows(&screen);
