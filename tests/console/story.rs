@@ -165,9 +165,9 @@ fn docs_show_the_story_of_a_workflow() {
          not send it again by itself. Enter shows the whole message. After esc, enter shows the run.",
     );
     screen.keys("\r");
-    screen.wait("error: It is unknown whether step 'add_db'");
+    screen.wait("command: mcpkg workflow resume");
     screen.keys("\u{1b}");
-    screen.wait("app_with_db uncertain");
+    screen.wait_until(|text| !text.contains("command: "), "the inbox");
     screen.keys("\r");
     screen.wait("Did add_db do its work?");
     story.shows(&screen);

@@ -101,6 +101,7 @@ fn a_source_of_an_older_version_keeps_taking_all() {
         .execute_batch(
             "UPDATE source SET choice = '{}';
              ALTER TABLE source DROP COLUMN plugins;
+             DROP TABLE access_rule;
              DELETE FROM refinery_schema_history WHERE version >= 22;
              PRAGMA user_version = 21;",
         )
