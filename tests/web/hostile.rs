@@ -44,6 +44,7 @@ fn hostile_text_is_text_on_every_page() {
     let quoted = Regex::new(r#""[^"]*""#).expect("a pattern");
     let (mut shown, mut kinds) = (0, BTreeSet::new());
     let pages = browser.crawl();
+    let fields = Regex::new(r#"(?s)<textarea.*?</textarea>|(?:value|href|action)="[^"]*""#).expect("a pattern");
     for (address, response) in &pages {
         let page = response.text();
         kinds.insert(address.split('?').next().unwrap_or_default().to_owned());
@@ -60,7 +61,6 @@ fn hostile_text_is_text_on_every_page() {
             );
         }
         // A field that is edited keeps the text as it is; everything else shows hidden characters as marks.
-        let fields = Regex::new(r#"(?s)<textarea.*?</textarea>|(?:value|href|action)="[^"]*""#).expect("a pattern");
         let outside = fields.replace_all(&page, "");
         for hidden in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{e0041}'] {
             assert!(!outside.contains(hidden), "{address}: {hidden:?}");
