@@ -1,11 +1,11 @@
-//! The table of places and their addresses: `/prompt?name=review` is the prompt `review`.
+//! Maps the console's places to addresses and back: `/prompt?name=review` is the prompt `review`.
 //!
-//! A place's values are in the query, because browsers rewrite paths such as `/prompt/..`.
+//! All values are in the query, because browsers rewrite paths such as `/prompt/..`.
 
 use form_urlencoded::Serializer;
 use mcpkg_console::place::{Choice, Following, Place, Text, Undo};
 
-/// The fields of a query or of a posted form, in their order. A name may occur several times.
+/// The fields of a query or a posted form, in order. A name may occur several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, String)>);
 
@@ -35,7 +35,7 @@ impl Fields {
         self.all(name).map(str::to_owned).collect()
     }
 
-    /// Returns the values with this name that are numbers.
+    /// Returns the values with this name that are numbers, and skips the others.
     pub fn numbers<T: std::str::FromStr>(&self, name: &str) -> Vec<T> {
         self.all(name).filter_map(|value| value.parse().ok()).collect()
     }
@@ -45,7 +45,7 @@ impl Fields {
     }
 }
 
-/// Returns the address of a place; `None` for the places that only a terminal has.
+/// Returns the address of a place; `None` for places that exist only in a terminal.
 pub fn of(place: &Place) -> Option<String> {
     let mut query = Serializer::new(String::new());
     let mut add = |name: &str, value: &dyn ToString| {
@@ -172,7 +172,7 @@ fn add_text(text: &Text, add: &mut impl FnMut(&str, &dyn ToString)) {
     }
 }
 
-/// Returns the place at an address: the name in its path, and the fields of its query.
+/// Returns the place at an address. `kind` is the path without its slash, such as `prompt`.
 pub fn place(kind: &str, query: &Fields) -> Option<Place> {
     let field = |name: &str| query.has(name).then(|| query.get(name).to_owned());
     Some(match kind {

@@ -1,4 +1,4 @@
-//! Where a page is: its place, and which part of the place it shows.
+//! Parses and builds the address of a page: its place, and the part of the place that it shows.
 
 use maud::{Markup, html};
 
@@ -8,22 +8,22 @@ use mcpkg_console::place::Place;
 
 use super::address::{self, Fields};
 
-/// The number of rows that a list begins with.
+/// The number of rows that a list shows at first.
 const ROWS: usize = 200;
 
-/// The most rows of a list on a page.
+/// The maximum number of rows on a page.
 const MOST: usize = 100_000;
 
-/// The names of the fields that choose a part of a place. No place has a value with one of these names.
+/// The fields of an address that choose a part of a place. No place uses one of these names for its own values.
 const PARTS: [&str; 5] = ["view", "rows", "q", "split", "open"];
 
 pub struct At {
     pub place: Place,
     pub part: Part,
-    /// The words that the rows of a list must have.
+    /// The words that the user filters the rows of a list by.
     pub words: String,
     pub diff: View,
-    /// The fields of the address, both those of the place and those of the part.
+    /// The fields of the address, both the place's own and those in [`PARTS`].
     fields: Vec<(String, String)>,
     kind: String,
 }
@@ -63,7 +63,7 @@ impl At {
         address::with(&self.path(), &kept)
     }
 
-    /// Returns the address of another part of the place. An empty value is left out.
+    /// Returns the address with one field set to `value`. An empty value removes the field.
     pub fn other(&self, name: &str, value: &str) -> String {
         match value {
             "" => self.without(name),
@@ -71,19 +71,19 @@ impl At {
         }
     }
 
-    /// Returns the address with one more value.
+    /// Returns the address with one more field; a field of the same name is kept.
     pub fn and(&self, name: &str, value: &str) -> String {
         address::with(&self.address(), &[(name, value)])
     }
 
-    /// Returns the address with more rows.
+    /// Returns the address that shows twice as many rows.
     pub fn more(&self) -> String {
         let mut part = self.part.clone();
         part.grow();
         self.other("rows", &part.rows.to_string())
     }
 
-    /// The hidden fields of a form that filters the place.
+    /// Returns the hidden fields of the filter form, which keep the rest of the address when the form is sent.
     pub fn hidden(&self) -> Markup {
         let kept = self.fields.iter().filter(|(name, _)| name != "q");
         html! { @for (name, value) in kept { input type="hidden" name=(name) value=(value); } }

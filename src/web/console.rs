@@ -1,4 +1,4 @@
-//! What the requests of one console share.
+//! Holds the state that all requests of one console share.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -16,7 +16,7 @@ pub struct Console {
     pub jobs: Jobs,
 }
 
-/// Runs what reads the database, or waits, in a thread that may block.
+/// Runs `work`, which reads the database or waits, on a thread that may block. If it panics, returns an error page.
 pub async fn blocking(work: impl FnOnce() -> Response + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(work).await {
         Ok(response) => response,

@@ -1,7 +1,7 @@
-//! Checks every request before a page sees it: the host, the origin, the session, and the secret of a form.
+//! Checks every request before a page handles it: the host, the origin, the session, and the secret of a form.
 //!
-//! A browser sends its cookies to any port of a host, and web pages can send forms to this machine. So the console has a
-//! host name of its own, which no other server shares, and accepts a form only from its own pages.
+//! A browser sends a host's cookies to every port of that host, and any web page can send forms to this machine. So the
+//! console has its own host name, which it shares with no other server, and it accepts forms only from its own pages.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::session::{Session, Sessions};
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
 
-/// What a page may load and where its forms may go. There is no script.
+/// The content security policy: what a page may load, and where its forms may go. Scripts are not allowed.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
@@ -36,12 +36,12 @@ const HEADERS: [(&str, &str); 6] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// The fields of a form that passed the doors.
+/// The fields of a posted form that passed the checks.
 #[derive(Clone)]
 pub struct Posted(pub Fields);
 
-/// Returns the `Host` of a request, with its port, if it is the console's. A page of a foreign host that was rebound to
-/// this machine sends its own host.
+/// Returns the `Host` of a request, including the port, if it names the console. This stops DNS rebinding: a page whose
+/// host name was pointed at this machine sends that host name.
 fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
     let is_own = |authority: &str| {
         let host = authority.rsplit_once(':').map_or(authority, |(host, port)| match port.parse::<u16>() {
@@ -56,7 +56,7 @@ fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
     (target && hosts.next().is_none()).then_some(host)
 }
 
-/// Lets a request through, or returns the status and the reason of the refusal.
+/// Returns the request if it passes all checks, or the status and the reason of the refusal.
 async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (StatusCode, &'static str)> {
     let Some(host) = own_host(sessions, &request).map(str::to_owned) else {
         return Err((StatusCode::FORBIDDEN, "This is not a host name of the console."));
@@ -83,7 +83,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
             return Err((StatusCode::PAYLOAD_TOO_LARGE, "This form is too large for the console."));
         };
         let fields = Fields::parse(&body);
-        // Hashes are compared, so that the time of the comparison does not depend on how much of the secret is right.
+        // Comparing hashes takes the same time however much of the secret is right, so timing reveals nothing about it.
         let is_own = |session: &Session| sha256::hex(fields.get("secret")) == sha256::hex(&session.secret);
         if !is_open && !session.as_ref().is_some_and(is_own) {
             return Err((StatusCode::FORBIDDEN, "This form is not from your session. Open the page again."));
@@ -96,12 +96,12 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     Ok(request)
 }
 
-/// Returns whether a form was sent by a page of this host and port. Pages cannot change the two headers.
+/// Returns whether a page of this host and port sent a form. The browser sets both headers; pages cannot change them.
 fn is_from_own_page(headers: &HeaderMap, host: &str) -> bool {
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
     let is_own = origin == Some(format!("http://{host}").as_bytes());
     match headers.get("sec-fetch-site") {
-        // Because of the policy for referrers, browsers say `null` for the console's own forms.
+        // Because of `referrer-policy: no-referrer`, browsers send `Origin: null` with the console's own forms.
         Some(site) => site == "same-origin" && (is_own || matches!(origin, None | Some(b"null"))),
         None => is_own,
     }

@@ -1,4 +1,4 @@
-//! Draws screens as HTML: lists as tables, texts, diffs, and the actions of each.
+//! Draws screens as HTML: lists as tables, text, diffs, and the links and buttons for their actions.
 
 use maud::{Markup, html};
 
@@ -16,7 +16,7 @@ use super::page::secret;
 use super::session::Session;
 use super::text::{line, lines, shown, span};
 
-/// What the pages of a session have in common.
+/// The context for drawing a screen: the session, the address, and what the user may do.
 #[derive(Clone, Copy)]
 pub struct Drawing<'a> {
     pub session: &'a Session,
@@ -25,12 +25,13 @@ pub struct Drawing<'a> {
     pub is_read_only: bool,
 }
 
-/// Returns whether an action is posted. The others are links.
+/// Returns whether an action is a button, which posts a form. All other actions are links.
 pub fn is_posted(action: &Action) -> bool {
     matches!(action.does, Does::Call(_) | Does::Review(_))
 }
 
-/// Returns whether a call asks before it changes anything.
+/// Returns whether an operation asks for confirmation by itself, or changes nothing, so that no other question is
+/// needed.
 pub fn asks(call: &Invocation, domains: Domains) -> bool {
     let is_asked = |effect: Effect| effect.reads() || effect == Effect::Destroy;
     call.question.is_some()
@@ -39,7 +40,7 @@ pub fn asks(call: &Invocation, domains: Domains) -> bool {
         || call.entry(domains).is_some_and(|entry| is_asked(entry.effect))
 }
 
-/// Returns the name of an action's key in forms and tests.
+/// Returns the name of an action's key in forms and tests, such as `enter`.
 pub fn key(action: &Action) -> String {
     match action.key {
         ' ' => "space".to_owned(),
@@ -48,8 +49,8 @@ pub fn key(action: &Action) -> String {
     }
 }
 
-/// Identifies what the user saw when they pressed a button: the text, and what the buttons would do. If either changes,
-/// the button is refused.
+/// Returns a hash of what the user saw: the text, and what the buttons would do. A button is refused if the hash has
+/// changed since the page was drawn.
 pub fn seen<'a>(text: &str, actions: impl IntoIterator<Item = &'a Action>) -> String {
     let mut seen = text.to_owned();
     for action in actions {
@@ -69,7 +70,7 @@ pub fn seen_row(row: &Row) -> String {
 
 pub fn seen_screen(screen: &Screen) -> String {
     let text: Vec<String> = match screen.body {
-        // The rows of a list have buttons of their own.
+        // Each row has its own buttons and its own hash; see `seen_row`.
         Body::List(_) => Vec::new(),
         _ => lines_of(screen).iter().map(Line::text).collect(),
     };
@@ -86,7 +87,7 @@ pub fn lines_of(screen: &Screen) -> Vec<Line> {
     }
 }
 
-/// Returns the texts of a row's cells.
+/// Returns the text of a row's cells.
 pub fn words(row: &Row) -> String {
     let cells: Vec<&str> = row.cells.iter().map(Span::text).filter(|text| !text.trim().is_empty()).collect();
     cells.join("  ")
@@ -107,7 +108,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The links to the views of a screen.
+    /// Draws the links to the views of a screen.
     fn views(&self, screen: &Screen) -> Markup {
         let view = self.at.part.view % screen.views.len().max(1);
         html! {
@@ -164,7 +165,8 @@ impl Drawing<'_> {
         if self.at.place == Place::Palette {
             return palette::matching(&list.rows, words);
         }
-        // The rows that a search has found match in their own way, such as by a word of the text.
+        // Rows that a search of the database found may match by text that they do not show, so they are not filtered
+        // again.
         let is_whole = words.is_empty() || !self.at.part.words.is_empty();
         list.rows.iter().filter(|row| is_whole || (!row.is_heading && row.matches(words))).collect()
     }
@@ -235,7 +237,7 @@ impl Drawing<'_> {
         html! { p.fold { a href=(self.at.and("open", &fold.to_string())) { "Show " (text) } } }
     }
 
-    /// The actions of a screen that are not those of a row.
+    /// Draws the actions of the screen as a whole, not those of its rows.
     fn actions(&self, screen: &Screen) -> Markup {
         let has_note = screen.actions.iter().any(|action| matches!(action.does, Does::Note));
         let note = has_note.then_some("Note to whoever asked");
@@ -256,7 +258,7 @@ impl Drawing<'_> {
         !(leads_here || is_edit || (self.is_read_only && action.changes(self.domains)))
     }
 
-    /// The actions that lead to another page. `of` is what they act on, for screen readers.
+    /// Draws links for the actions that open another page. `of` names what they act on, for screen readers.
     fn links(&self, actions: &[Action], of: &str) -> Markup {
         html! {
             @for action in actions.iter().filter(|action| self.is_offered(action)) {
@@ -273,7 +275,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The form with the actions that are posted.
+    /// Draws one form with a button for each action that is posted.
     fn buttons(&self, actions: &[Action], row: Option<&Row>, seen: &str, note: Option<&str>) -> Markup {
         let posted: Vec<&Action> =
             actions.iter().filter(|action| is_posted(action) && self.is_offered(action)).collect();
@@ -307,7 +309,7 @@ fn is_danger(action: &Action) -> bool {
     matches!(&action.does, Does::Call(call) if call.destroys.is_some())
 }
 
-/// Lines of a diff that stand next to each other.
+/// Draws the lines of a diff in columns, one column per side.
 fn columns(rows: &[Shown]) -> Markup {
     let width = rows.iter().map(|row| row.cells.len()).max().unwrap_or(1);
     html! {

@@ -1,4 +1,4 @@
-//! Draws the forms: the arguments of an operation, and the text of a workflow. Reads what was filled in.
+//! Draws forms for the arguments of an operation and the text of a workflow, and reads what the user entered.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -14,10 +14,11 @@ use super::page::secret;
 use super::session::Session;
 use super::text::{lines, shown};
 
-/// The arguments that usually have several lines.
+/// The arguments that usually take several lines of text.
 const LONG: [&str; 4] = ["content", "text", "yaml", "message"];
 
-/// The name of an argument's field. The prefix keeps it apart from the form's own fields.
+/// Returns the name of an argument's input field. The prefix avoids a clash with the form's own fields, such as
+/// `secret`.
 fn name(field: &Field) -> String {
     format!("value.{}", field.name)
 }
@@ -62,11 +63,11 @@ fn row(number: usize, field: &Field) -> Markup {
     }
 }
 
-/// Returns a form with the values that were posted.
+/// Returns a form with the values that the user posted.
 pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
     for field in &mut form.fields {
         let value = posted.get(&name(field));
-        // Browsers send the line ends of Windows.
+        // Browsers send CRLF line ends.
         field.value = value.replace("\r\n", "\n");
         if field.value == "-" {
             let why = format!("'-' is not a value of {} here, because a page has no standard input", field.name);
@@ -79,7 +80,7 @@ pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
     }
 }
 
-/// Identifies the text that an editor began with.
+/// Returns a hash of the text that an editor was opened with, to notice changes by others.
 pub fn base(document: &Document) -> String {
     sha256::hex(format!("{}\n{}\n{}", document.revision, document.saved, document.text))
 }
@@ -88,7 +89,7 @@ pub fn editor(session: &Session, at: &At, document: &Document, is_read_only: boo
     edited(session, at, document, &document.text, is_read_only)
 }
 
-/// Draws an editor with a text that differs from the one that it began with.
+/// Draws an editor that shows `text` instead of the text it was opened with.
 pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_read_only: bool) -> Markup {
     let findings: Vec<_> = document.findings.iter().map(editor::line).collect();
     html! {
@@ -110,7 +111,7 @@ pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_re
     }
 }
 
-/// Returns the content of a text field. A browser drops one line end after the tag.
+/// Returns the content of a `textarea`. It starts with an extra newline, because browsers drop a newline after the tag.
 fn typed(text: &str) -> Markup {
     html! { (PreEscaped("\n")) (text) }
 }

@@ -1,4 +1,5 @@
-//! Operations that a page started. Each runs in a thread of its own, which waits while a page asks the operation's question.
+//! Runs the operations that pages start, each on its own thread. The thread waits while a page asks the operation's
+//! question.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Sender};
@@ -16,22 +17,22 @@ use mcpkg_core::op::{Confirmation, Context};
 /// How long an operation waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The most operations that run at the same time.
+/// The maximum number of operations that run at the same time.
 const MOST: usize = 32;
 
 /// The number of operations to keep, so that their pages can be loaded again.
 const KEPT: usize = 64;
 
-/// The most lines that an operation may report while it runs.
+/// The maximum number of reported lines to keep per operation. When there are more, the oldest are dropped.
 const LINES: usize = 5_000;
 
-/// The result of an operation.
+/// The result of a successful operation: a sentence, and the details.
 pub struct Outcome {
     pub sentence: String,
     pub lines: Vec<Line>,
 }
 
-/// What a page shows of a job, and where it leads back to.
+/// Where a job came from: its title, and the page to go back to.
 pub struct Origin {
     /// The heading, such as `mcpkg prompt delete review`.
     pub title: String,
@@ -86,7 +87,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Waits until the job asks or ends, but only for a moment.
+    /// Waits until the job asks a question or ends, but at most for `time`.
     pub fn wait(&self, time: Duration) {
         let runs = |state: &mut State| state.question.is_none() && state.outcome.is_none();
         drop(self.changed.wait_timeout_while(self.state(), time, runs));
@@ -104,7 +105,7 @@ impl Job {
         answer
     }
 
-    /// Answers the question with this number. Returns false if it is not asked any more.
+    /// Answers the question with this number. Returns false if the question is no longer open.
     pub fn answer(&self, number: u64, answer: Option<String>) -> bool {
         let mut state = self.state();
         match state.question.take_if(|question| question.number == number) {
@@ -113,7 +114,7 @@ impl Job {
         }
     }
 
-    /// Ends the job: its question is answered with no, and its operation is cancelled.
+    /// Stops the job: answers its question with no, and cancels its operation.
     pub fn stop(&self) {
         self.cancelled.cancel();
         if let Some(question) = self.state().question.take() {
@@ -159,7 +160,7 @@ impl Job {
 pub struct Jobs(Mutex<(u64, Vec<Arc<Job>>)>);
 
 impl Jobs {
-    /// Runs `work` in a thread. A panic becomes the job's error.
+    /// Runs `work` on a new thread. A panic becomes the job's error.
     pub fn start(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! The page of a running operation: its question, its progress, and its result.
+//! Serves the page of a running operation: its question, its progress, and its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +139,7 @@ fn done(reported: &[mcpkg_console::screen::Line], outcome: &Outcome, job: &Job) 
 }
 
 fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Markup {
-    // You said no, which is not a failure.
+    // The user answered no, which is not a failure.
     let is_no = error.code() == Code::ConfirmRequired;
     html! {
         div role="alert" {

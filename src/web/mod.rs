@@ -1,6 +1,6 @@
-//! The console in a browser: draws the screens of `mcpkg-console` as pages, and turns their buttons and forms into actions.
+//! Serves the console in a browser: draws the screens of `mcpkg-console` as pages, and runs their buttons and forms.
 //!
-//! The server listens on this machine only, and each request passes the checks in `doors`. Pages work without scripts.
+//! The server listens on this machine only. Each request has to pass the checks in `doors`. Pages work without scripts.
 
 mod address;
 mod at;
@@ -35,7 +35,7 @@ use doors::Posted;
 use job::Jobs;
 use session::Sessions;
 
-/// How long to wait for requests that are being answered when the console ends.
+/// How long to wait for unfinished requests when the console ends.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Makes the links that sign browsers in.
@@ -43,12 +43,12 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Links(Arc<Console>);
 
 impl Links {
-    /// Makes a link that works once, within five minutes.
+    /// Makes a link that works once and expires after five minutes.
     pub fn next(&self) -> Result<String> {
         self.0.sessions.link()
     }
 
-    /// Returns the same link for a browser that does not know the console's host.
+    /// Returns the same link with an IP address, for a browser that cannot resolve the console's host name.
     pub fn by_address(&self, link: &str) -> String {
         link.replacen(&self.0.sessions.host, &Ipv4Addr::LOCALHOST.to_string(), 1)
     }
@@ -83,7 +83,7 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     }
 }
 
-/// The routes of the console. All of them stand behind [`doors::guard`].
+/// Returns the routes of the console. Every request passes [`doors::guard`] first.
 fn routes(console: Arc<Console>) -> Router {
     let places = get(places::show).post(places::act).with_state(Arc::clone(&console));
     Router::new()

@@ -1,4 +1,4 @@
-//! The frame of every page, and the pages that are not screens: signing in, refusals and errors.
+//! Draws the frame of every page, and the pages that are not screens: signing in, refusals and errors.
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -12,15 +12,15 @@ use super::address;
 use super::session::Session;
 use super::text::{lines, shown};
 
-/// A page with its status.
+/// A page and its HTTP status.
 pub struct Page<'a> {
     pub status: StatusCode,
     pub title: &'a str,
-    /// The session, whose navigation the page has; `None` before signing in.
+    /// The session; without one, before signing in, the page has no navigation.
     pub session: Option<&'a Session>,
-    /// The place that the page shows, if it is one.
+    /// The place that the page shows, if it shows one.
     pub place: Option<&'a Place>,
-    /// Whether the browser loads the page again after a second.
+    /// Whether the browser reloads the page after a second.
     pub reloads: bool,
     pub body: Markup,
 }
@@ -75,12 +75,12 @@ fn navigation(session: &Session, place: Option<&Place>) -> Markup {
     }
 }
 
-/// The hidden field that each form needs.
+/// Returns the hidden field that every form needs: the session's secret.
 pub fn secret(session: &Session) -> Markup {
     html! { input type="hidden" name="secret" value=(session.secret); }
 }
 
-/// A page that refuses a request before it is known who sent it.
+/// Returns the page for a refused request. It has no navigation, because the sender may not be signed in.
 pub fn refused(status: StatusCode, text: &str) -> Response {
     let body = html! { p { (text) } p { "Nothing was changed." } };
     Page { status, title: "Refused", session: None, place: None, reloads: false, body }.into_response()
@@ -95,8 +95,8 @@ pub fn signed_out() -> Response {
     Page { status, title: "Not signed in", session: None, place: None, reloads: false, body }.into_response()
 }
 
-/// The page that a link opens. It asks for a press of a button, so that a program that only previews links does not use
-/// the link up.
+/// Returns the page that a sign-in link opens. The user has to press a button on it, because otherwise a program that
+/// previews links would use up the link.
 pub fn sign_in(token: &str) -> Response {
     let body = html! {
         p { "This signs this browser in to the console of mcpkg: you can see, change and approve everything that you can in a terminal." }
@@ -108,7 +108,7 @@ pub fn sign_in(token: &str) -> Response {
     Page { status: StatusCode::OK, title: "Console", session: None, place: None, reloads: false, body }.into_response()
 }
 
-/// The page of an error, with a link to the page before.
+/// Returns the page for an error, with a link to `back`.
 pub fn failed(session: &Session, error: &Error, back: &str) -> Response {
     let status = match error.code() {
         Code::NotFound => StatusCode::NOT_FOUND,

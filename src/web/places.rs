@@ -1,4 +1,4 @@
-//! The pages of places: shows a screen, and runs what its buttons and forms do.
+//! Serves the pages of places: shows a screen, and runs its buttons and forms.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
     .await
 }
 
-/// Loads the screen of a page. If a list is filtered and has more rows than are loaded, searches the database.
+/// Loads the screen of a page. If its list is filtered and not all rows are loaded, searches the database instead.
 fn screen(context: &Context, at: &mut At) -> Result<Screen> {
     let screen = load(&at.place, context, &at.part)?;
     let has_more = matches!(&screen.body, Shown::List(list) if list.rows.iter().any(Row::is_more));
@@ -60,7 +60,7 @@ fn nothing(session: &Session) -> Response {
     page::failed(session, &Error::new(Code::NotFound, "The console has no page at this address"), "/inbox")
 }
 
-/// Does what a button or a form of a place does.
+/// Runs the posted button or form of a place.
 pub async fn act(
     State(console): State<Arc<Console>>,
     Extension(session): Extension<Session>,
@@ -86,7 +86,7 @@ fn acted(console: &Arc<Console>, session: &Session, at: &mut At, posted: &Fields
     }
 }
 
-/// The error for a button of a page that shows something else than what is stored.
+/// Returns the error for a button on a page that no longer shows what is stored.
 fn outdated() -> Error {
     Error::new(Code::PlanChanged, "This page is older than what is stored now, so nothing was changed")
         .hint("go back and look again")
@@ -120,8 +120,8 @@ fn press(console: &Arc<Console>, at: &At, screen: &Screen, posted: &Fields) -> R
     }
 }
 
-/// Starts the call of a button. A button of a row asks first, and quotes the page that the row leads to, unless its
-/// operation asks anyway.
+/// Starts the operation of a button. The button of a row asks for confirmation first and quotes the page that the row
+/// links to, unless [`draw::asks`] says that no question is needed.
 fn call_of(console: &Arc<Console>, at: &At, row: Option<&Row>, action: &Action, call: Invocation) -> Result<Response> {
     if draw::needs_terminal(&call) {
         let error = Error::new(Code::TerminalRequired, "This opens an editor, which needs a terminal");
@@ -148,7 +148,7 @@ fn call_of(console: &Arc<Console>, at: &At, row: Option<&Row>, action: &Action, 
     })
 }
 
-/// What a question quotes.
+/// The content that a confirmation quotes.
 enum Quoted {
     Place(Place),
     Row(String),
@@ -226,7 +226,7 @@ fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
     Ok(Outcome { sentence: decided.unwrap_or_else(|| reply::sentence(&reply)), lines: reply::lines(&reply) })
 }
 
-/// Starts a job, and leads to its page.
+/// Starts a job, and redirects to its page.
 fn start(
     console: &Arc<Console>,
     origin: Origin,

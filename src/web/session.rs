@@ -1,4 +1,4 @@
-//! Who is signed in: the links that the terminal prints, and the sessions of the browsers that opened one.
+//! Keeps track of signed-in browsers: the links that the terminal prints, and the sessions of browsers that opened one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,13 +10,13 @@ use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
 
-/// How long a link works that was not opened.
+/// How long an unused link works, in milliseconds.
 const LINK: Millis = 5 * 60 * 1000;
 
-/// How long a session lasts without a request.
+/// How long a session lasts without a request, in milliseconds.
 const IDLE: Millis = 12 * 60 * 60 * 1000;
 
-/// A browser that opened a link.
+/// The session of a signed-in browser.
 #[derive(Clone)]
 pub struct Session {
     /// The secret that each form of this session sends.
@@ -26,21 +26,21 @@ pub struct Session {
 
 pub struct Sessions {
     clock: Clock,
-    /// The host of the console, such as `mcpkg-5f3a9c21.localhost`. It is new each time the console starts.
+    /// The host name of the console, such as `mcpkg-5f3a9c21.localhost`. It changes each time the console starts.
     pub host: String,
     port: u16,
     inside: Mutex<Inside>,
 }
 
-/// Links and sessions, by the SHA-256 of their secrets. They end with this process.
+/// Links and sessions, keyed by the SHA-256 of their secrets. They are kept in memory only.
 #[derive(Default)]
 struct Inside {
-    /// The links that were not opened yet, and when each expires.
+    /// The unused links, and when each expires.
     links: HashMap<String, Millis>,
     sessions: HashMap<String, Session>,
 }
 
-/// The address of this machine, for browsers that do not know the host.
+/// The address of this machine, for browsers that cannot resolve the console's host name.
 const LOOPBACK: &str = "127.0.0.1";
 
 impl Sessions {
@@ -57,7 +57,7 @@ impl Sessions {
         Ok(format!("http://{}:{}/login?token={token}", self.host, self.port))
     }
 
-    /// Uses a link up. Returns the cookie of a new session; `None` if the link was used before, or has expired.
+    /// Uses up a link. Returns the cookie of a new session, or `None` if the link was used before or has expired.
     pub fn sign_in(&self, token: &str) -> Result<Option<String>> {
         let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
         let now = self.clock.now();
@@ -86,12 +86,14 @@ impl Sessions {
         Some(session.clone())
     }
 
-    /// Returns the name of the cookie. The port keeps two consoles apart that are both opened by [`LOOPBACK`].
+    /// Returns the name of the cookie. It contains the port, because browsers share cookies between ports: two consoles
+    /// opened at [`LOOPBACK`] would overwrite each other's cookie.
     fn cookie(&self) -> String {
         format!("mcpkg-{}", self.port)
     }
 
-    /// Returns the values of the console's cookie. There may be several, because other pages of a host can set it too.
+    /// Returns the values of the console's cookie. There may be several, because other servers on the host can set it
+    /// too.
     fn cookies<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h str> {
         let name = self.cookie();
         let pairs =

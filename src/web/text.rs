@@ -1,15 +1,15 @@
-//! Draws text: lines of spans. All text reaches a page through a [`Span`], which shows hidden characters as marks.
+//! Draws text as lines of spans. All text reaches a page through a [`Span`], which shows hidden characters as marks.
 
 use maud::{Markup, html};
 
 use mcpkg_console::screen::{Line, Span, Tone};
 
-/// Returns a text as one line with hidden characters shown as marks, like all text on the screens.
+/// Returns a text as one line, with hidden characters shown as marks.
 pub fn shown(text: &str) -> String {
     Span::plain(text).text().to_owned()
 }
 
-/// Draws lines. Text of others stands in a group of its own, behind a bar.
+/// Draws lines. Quoted lines, which others wrote, are grouped behind a bar.
 pub fn lines(lines: &[Line]) -> Markup {
     html! {
         div.text {
@@ -32,7 +32,7 @@ pub fn span(span: &Span) -> Markup {
     let class = match span.tone {
         Tone::Plain => return html! { (span.text()) },
         Tone::Strong => return html! { strong { (span.text()) } },
-        // Words of a changed line: a screen reader says that they are marked.
+        // The changed words of a line. Screen readers announce `mark` elements.
         Tone::Changed => return html! { mark { (span.text()) } },
         Tone::Dim => "dim",
         Tone::Name => "name",
