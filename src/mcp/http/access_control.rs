@@ -1,4 +1,4 @@
-//! Decides what a request may access by its access key or token, and limits how many keys an address may guess.
+//! Decides what a request may access by its access key or token, and limits how often an address may guess a key.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -45,7 +45,8 @@ impl AccessControl {
         self.clock.now()
     }
 
-    /// Checks the token of a request to the endpoint with this path. Returns `None` if the request shows an access key or nothing.
+    /// Checks the token of a request to the endpoint with this path. Returns `None` if the request sends an access key
+    /// or no credential.
     fn token(&self, headers: &HeaderMap, endpoint: &str) -> Result<Option<Arc<Claims>>, Refused> {
         match (&self.sign_in, bearer(headers)) {
             (Some(sign_in), Some(token)) if token::is_token(token) => {
@@ -55,8 +56,8 @@ impl AccessControl {
         }
     }
 
-    /// Returns what a request that arrived at `came` may access. Without `project`, the request is for the project that the
-    /// server selects.
+    /// Checks a request that arrived at `came`. Returns the server's configuration, narrowed to what the request may
+    /// access. Without `project`, the request is for the project that the server selects.
     pub(super) fn admit(
         &self,
         read_cache: &ReadCache,
@@ -92,7 +93,7 @@ impl AccessControl {
         Ok(config)
     }
 
-    /// Returns what a request could access at the last look at the database; see [`ReadCache::presume`].
+    /// Returns what a request could access when the database was last read; see [`ReadCache::presume`].
     pub(super) fn presume(
         &self,
         read_cache: &ReadCache,
@@ -164,8 +165,8 @@ impl AccessControl {
         Ok(Arc::new(config))
     }
 
-    /// Whether a request that was admitted with `grant`, or without a key, would still be admitted. `seen` keeps the
-    /// data version of the last check, so that another check costs microseconds while nothing is committed.
+    /// Returns whether a request that was admitted with `grant`, or without a key, would still be admitted. `seen`
+    /// keeps the data version of the last check, so that checking again takes microseconds while nothing is committed.
     pub(super) fn holds(&self, read_cache: &ReadCache, grant: Option<&Grant>, seen: &Mutex<Option<Version>>) -> bool {
         let now = self.clock.now();
         // While the database cannot be read, the key cannot be checked, so open streams stay open.
@@ -181,15 +182,17 @@ impl AccessControl {
         holds
     }
 
-    /// Returns the refusal of a request: 401 with the reason, or 429 if its address sent too many wrong keys. A request
-    /// without a key, with a key that was once valid, or with a token that is not a forgery, always gets 401.
+    /// Returns the refusal of a request, usually 401 with the reason.
+    ///
+    /// Unknown keys and forged tokens count as guesses. An address that guesses too often gets 429 for them. A request
+    /// without a key, or with a key or token that was once valid, never counts as a guess.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {
             Refused::Missing if self.sign_in.is_some() => {
                 Refusal::unauthorized("Sign in with the issuer of this server, or send an access key", false)
             }
             Refused::Missing => Refusal::unauthorized(why.to_string(), false),
-            // It is not the client's fault, and another token would not help.
+            // This is not the client's fault, and another token would not help.
             Refused::Token(token::Refused::NoKeys) => {
                 Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why.to_string(), 30)
             }
@@ -208,7 +211,7 @@ impl AccessControl {
         }
     }
 
-    /// Counts a wrong key. Returns how long the address has to wait if it guesses too often.
+    /// Counts a wrong key. Returns how long the address has to wait if it guessed too often.
     fn count_guess(&self, from: IpAddr) -> Option<Duration> {
         let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -232,7 +235,8 @@ impl AccessControl {
     }
 }
 
-/// A client whose requests are counted together: an access key, who signed in, or all addresses of one client.
+/// The unit by which requests are counted: an access key, a person who signed in, or an address. All addresses in one
+/// IPv6 /64 count as one; see [`subnet`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Client {
     Holder(String),
@@ -249,8 +253,8 @@ impl Client {
     }
 }
 
-/// Returns one address for all addresses of a client: with IPv6, a client has a whole /64. An IPv4 address that came
-/// through an IPv6 socket becomes a plain IPv4 address.
+/// Returns one address that stands for all addresses of a client, because an IPv6 client usually has a whole /64. An
+/// IPv4 address that arrived through an IPv6 socket becomes a plain IPv4 address.
 pub(super) fn subnet(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -260,7 +264,7 @@ pub(super) fn subnet(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the owner of a session: the key or person, and the project that it began with.
+/// Returns the owner of a session: the key or person that began it, and the project that it began with.
 pub(super) fn owner(config: &Config) -> (Option<String>, Option<String>) {
     (config.grant.as_ref().map(|grant| grant.holder.requester()), config.selection.named.clone())
 }

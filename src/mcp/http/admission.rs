@@ -17,14 +17,14 @@ use crate::mcp::Config;
 /// only once the read or another check confirms that access. Nothing else runs with presumed access.
 pub(super) struct Admission {
     config: Arc<Config>,
-    /// What is needed to confirm presumed access.
+    /// The data needed to confirm presumed access; `None` once the access is certain.
     asked: Option<Unconfirmed>,
 }
 
 struct Unconfirmed {
     came: Instant,
     from: IpAddr,
-    /// The path of the endpoint, which a token has to be for.
+    /// The path of the endpoint. A token is valid only for the endpoint that it was issued for.
     endpoint: String,
     project: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Admission {
         Self { config, asked: None }
     }
 
-    /// The access of the request, as far as is known.
+    /// Returns the access of the request, which may not be confirmed yet.
     pub(super) fn presumed(&self) -> &Arc<Config> {
         &self.config
     }

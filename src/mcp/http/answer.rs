@@ -1,4 +1,4 @@
-//! Builds HTTP responses, including refusals before a request reaches MCP.
+//! Builds HTTP responses, including those that refuse a request before it reaches MCP.
 
 use std::convert::Infallible;
 
@@ -25,14 +25,15 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
-    /// The id of the request, with its spelling.
+    /// The id of the request, as JSON exactly as the client wrote it.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
     /// The [`Error`] that caused the refusal, if there is one.
     failure: Option<Error>,
 }
 
-/// The JSON-RPC error code for refusals by HTTP. MCP clients expect an error object in the body.
+/// The JSON-RPC error code of refusals at the HTTP level. They have an error object in the body, because MCP clients
+/// expect one.
 const REFUSED: i32 = -32000;
 
 impl Refusal {
@@ -40,12 +41,13 @@ impl Refusal {
         Self::of(status, ErrorData::new(rmcp::model::ErrorCode(REFUSED), why.into(), None))
     }
 
-    /// 400 with a JSON-RPC error.
+    /// Returns a 400 with a JSON-RPC error.
     pub(super) fn message(error: ErrorData) -> Self {
         Self::of(StatusCode::BAD_REQUEST, error)
     }
 
-    /// 401, with a header that says how to authenticate.
+    /// Returns a 401 with a header that says how to authenticate. `presented` says whether the request had a key or
+    /// token.
     pub(super) fn unauthorized(why: impl Into<String>, presented: bool) -> Self {
         let challenge = match presented {
             true => HeaderValue::from_static("Bearer realm=\"mcpkg\", error=\"invalid_token\""),
@@ -54,12 +56,13 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, why).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// 403: the key is valid, but does not allow this.
+    /// Returns a 403: the key is valid, but does not allow this request.
     pub(super) fn out_of_scope(why: impl Into<String>) -> Self {
         Self::needs_scopes(why, "")
     }
 
-    /// 403: the token is valid, but does not allow this. With these scopes it might; none are named if there are none.
+    /// Returns a 403: the token is valid, but does not allow this request. The response names the `scopes` that a token
+    /// might need, separated by spaces, unless they are empty.
     pub(super) fn needs_scopes(why: impl Into<String>, scopes: &str) -> Self {
         let scopes = if scopes.is_empty() { String::new() } else { format!(", scope=\"{scopes}\"") };
         let challenge = format!("Bearer realm=\"mcpkg\", error=\"insufficient_scope\"{scopes}");
@@ -70,12 +73,12 @@ impl Refusal {
         }
     }
 
-    /// 429 or 503, with the time to wait before the next attempt.
+    /// Returns a 429 or 503, with the time to wait before the next attempt.
     pub(super) fn later(status: StatusCode, why: impl Into<String>, seconds: u64) -> Self {
         Self::new(status, why).with(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// 405, with the allowed methods.
+    /// Returns a 405 with the allowed methods.
     pub(super) fn method(allowed: &'static str) -> Self {
         let why = format!("This address supports only {allowed}");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
@@ -96,7 +99,7 @@ impl Refusal {
         self.0.failure.take().ok_or(self)
     }
 
-    /// Whether the refusal is a JSON-RPC error that answers a request by its id.
+    /// Returns whether the refusal is a JSON-RPC error that answers a request by its id.
     pub(super) fn is_answer(&self) -> bool {
         self.0.error.code.0 != REFUSED
     }
@@ -120,8 +123,8 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<Body> {
         let is_answer = self.is_answer();
         let Parts { status, error, id, header, .. } = *self.0;
-        // A refusal by HTTP itself does not answer a message, so it has no id. Any other has the id of its message, or
-        // null if that was not read.
+        // A refusal at the HTTP level does not answer a message, so its error has no id. Any other error has the id of
+        // its message, or null if the message was not read.
         let mut body = Vec::new();
         match is_answer {
             false => {
@@ -153,7 +156,7 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     response(status, JSON, body.into())
 }
 
-/// Returns a 404 for an address where clients look for an authorization server, in the form of OAuth's errors.
+/// Returns a 404 in OAuth's error format, for addresses where clients look for an authorization server.
 pub(super) fn no_oauth(why: &str) -> Response<Body> {
     let error = serde_json::json!({ "error": "invalid_request", "error_description": why });
     json(StatusCode::NOT_FOUND, error.to_string().into_bytes())

@@ -1,4 +1,4 @@
-//! Holds the parts of an HTTP server, and builds them.
+//! Builds and holds the parts of an HTTP server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,15 +60,15 @@ pub(super) struct App {
 impl App {
     pub(super) fn new(server: Server, network: Network) -> Result<Arc<Self>> {
         let config = Arc::clone(&server.config);
-        // On a network address, a key is required even if the database has none: somebody may restore a backup without
-        // keys.
+        // On a network address, a key is required even if the database has none, because somebody may restore a backup
+        // that has no keys.
         let key_required = network.key_required || network.sign_in.is_some() || !network.host.is_loopback();
         let manager = Arc::new(Manager::new());
         let ended = CancellationToken::new();
         let mut settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(KEEP_ALIVE))
             // With a retry interval, the answer to initialize would begin with an event without data, which older
-            // clients do not know.
+            // clients cannot parse.
             .with_sse_retry(None)
             .disable_allowed_hosts()
             .with_json_response(true)
@@ -113,8 +113,7 @@ impl App {
         self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
     }
 
-    /// Returns the configuration for a request in the session that its headers name, including the session's installed
-    /// tools.
+    /// Returns the configuration for a request, including the tools installed in the session that its headers name.
     pub(super) fn in_session(&self, config: Arc<Config>, headers: &HeaderMap) -> Arc<Config> {
         if !config.installs_for_sessions() || only(headers, &VERSION) == Some(front::MODERN) {
             return config;
@@ -122,7 +121,8 @@ impl App {
         only(headers, &SESSION).and_then(|id| self.sessions.reach(id, &config)).unwrap_or(config)
     }
 
-    /// Answers whether the database can be read. The endpoint needs no key, so the reason for a failure is only logged.
+    /// Answers /readyz: whether the database can be read. The endpoint needs no key, so the reason for a failure is
+    /// only logged.
     pub(super) async fn ready(&self) -> Response<Body> {
         let read_cache = Arc::clone(&self.read_cache);
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());
@@ -144,8 +144,9 @@ impl App {
         }
     }
 
-    /// Prepares a response. An event stream is counted, keeps `held`, and ends when its key becomes invalid. A stream
-    /// that only listens also ends when the server begins to stop, and when `listens` is cancelled.
+    /// Prepares a response. If it is an event stream, it counts towards [`MAX_STREAMS`], keeps `held` until it closes,
+    /// and ends when its key becomes invalid. A stream that only listens also ends when the server begins to stop, or
+    /// when `listens` is cancelled.
     pub(super) fn streamed<G: Send + Sync + Unpin + 'static>(
         &self,
         response: Response<Body>,
@@ -172,7 +173,7 @@ impl App {
         self.revocation.check();
     }
 
-    /// Frees the memory of sessions that nobody uses and that have no work in progress.
+    /// Frees memory of sessions that are unused and have no work in progress.
     pub(super) async fn rest(&self) {
         for id in self.sessions.tired() {
             let rest = async {
@@ -184,7 +185,7 @@ impl App {
         }
     }
 
-    /// Ends the sessions that were idle for too long.
+    /// Ends the sessions that were idle for too long, and forgets old events and rate limits.
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
         self.manager.sweep();

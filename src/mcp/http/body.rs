@@ -11,7 +11,7 @@ use super::answer::Refusal;
 use super::app::App;
 use super::connection::Peer;
 
-/// Reads a body, within limits on its size and on the time it takes.
+/// Reads a whole body, within limits on its size and on the time it takes.
 pub(super) async fn read(app: &App, peer: &Peer, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes, Refusal> {
     let most = usize::try_from(app.config.max_line).unwrap_or(usize::MAX);
     let too_long =
@@ -24,7 +24,7 @@ pub(super) async fn read(app: &App, peer: &Peer, headers: &HeaderMap, mut body: 
         let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request is incomplete");
         frame.map(|frame| frame.into_data().unwrap_or_default()).map_err(cut_off)
     };
-    // Usually the whole body arrived together with the head, so there is nothing to wait for.
+    // Usually the whole body arrives together with the head, so there is nothing to wait for.
     let first = match body.frame().now_or_never() {
         Some(Some(frame)) => data(frame)?,
         Some(None) => return Ok(Bytes::new()),

@@ -1,5 +1,5 @@
-//! Compresses large answers with gzip if they leave the machine. On the same machine, compressing takes longer than
-//! sending.
+//! Compresses large answers with gzip if the client is on another machine. On the same machine, compressing would take
+//! longer than sending.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use super::answer::{Body, JSON};
 /// Answers of at least this many bytes are compressed.
 const LARGE: u64 = 16 << 10;
 
-/// Whether a client accepts gzip and is on another machine.
+/// Returns whether a client accepts gzip and is on another machine.
 pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     let takes = headers.get(ACCEPT_ENCODING).and_then(|takes| takes.to_str().ok()).unwrap_or_default();
     let gzip = takes.split(',').any(|coding| {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_may_be_compressed() {
+    fn answers_to_other_machines_may_be_compressed() {
         assert!(takes("gzip, deflate", [10, 0, 0, 1]) && takes("br, gzip;q=0.5", [10, 0, 0, 1]));
         assert!(
             !takes("br", [10, 0, 0, 1]) && !takes("gzip;q=0", [10, 0, 0, 1]) && !takes("gzip;q=0.000", [10, 0, 0, 1])

@@ -1,4 +1,4 @@
-//! Checks and reads the headers of requests.
+//! Reads and checks the headers of requests.
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -7,7 +7,7 @@ use rmcp::model::ErrorCode;
 
 use super::answer::Refusal;
 
-/// The header with a session's id.
+/// The header with the session id.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header with the protocol revision.
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -15,10 +15,10 @@ pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-ve
 pub(super) static METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(super) static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The only revision with batches.
+/// The only protocol revision with batches.
 pub(super) const BATCHES: &str = "2025-03-26";
 
-/// The revisions that have sessions over streamable HTTP.
+/// The protocol revisions that have sessions over streamable HTTP.
 pub(super) const LEGACY: [&str; 3] = [BATCHES, "2025-06-18", "2025-11-25"];
 
 /// Headers that must not appear twice, because it would be unclear which value counts.
@@ -64,8 +64,8 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// Replaces an `Accept` header with wildcards by one that names JSON and event streams, because later checks look for
-/// these names.
+/// Replaces an `Accept` header that contains a wildcard with one that names JSON and event streams, because later
+/// checks look for these names.
 pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     let is_any = |range: &str| {
         let (kind, weight) = range.split_once(';').unwrap_or((range, ""));
@@ -82,7 +82,7 @@ pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a request contains JSON and accepts both JSON and a stream, in the usual spelling.
+/// Returns whether a request contains JSON and accepts both JSON and event streams, in the usual spelling.
 pub(super) fn takes_both(headers: &HeaderMap) -> bool {
     let is_json = only(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     let takes = |takes: &str| {

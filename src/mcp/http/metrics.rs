@@ -32,7 +32,8 @@ struct PlaceLabel {
     place: &'static str,
 }
 
-/// Returns the label under which requests to a path are counted. There are only a few labels, whatever paths clients request.
+/// Returns the label under which requests to a path are counted. The number of labels is fixed, so clients cannot
+/// create metrics by requesting random paths.
 pub(super) fn place(path: &str) -> &'static str {
     match path.rsplit('/').next() {
         Some("mcp") => "mcp",
@@ -51,7 +52,7 @@ impl Drop for InFlight {
     }
 }
 
-/// The buckets range from 50 us to 1.6 s.
+/// Returns a histogram with buckets from 50 us to 1.6 s.
 fn buckets() -> Histogram {
     Histogram::new(exponential_buckets(50e-6, 2.0, 16))
 }

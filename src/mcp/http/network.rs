@@ -23,13 +23,13 @@ pub struct Network {
     pub served: Vec<&'static Served>,
     /// Additional host names under which clients may reach the server.
     pub hosts: Vec<String>,
-    /// Origins of other servers' web pages that may call this server.
+    /// The origins of web pages from other servers that may call this server.
     pub origins: Vec<Origin>,
     /// Whether an access key is required even if none was ever created.
     pub key_required: bool,
     /// The issuer whose tokens are accepted in addition to access keys.
     pub sign_in: Option<SignIn>,
-    /// How many requests per second one client may send, counted by key or by address. `None` means no limit.
+    /// How many requests per second one client, identified by key or address, may send. `None` means no limit.
     pub rate: Option<NonZeroU32>,
     /// The files of the certificate chain and of its private key. `None` means no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,

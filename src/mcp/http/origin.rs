@@ -1,6 +1,6 @@
-//! Checks the `Host` and `Origin` headers: the names that a server answers to, and the web pages that may call it.
+//! Checks the `Host` and `Origin` headers: the host names of this server, and the web pages that may call it.
 //!
-//! A web page can reach a server on its visitor's machine through the browser, which sends both headers.
+//! A web page can reach a server on its visitor's machine through the visitor's browser, which sends both headers.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +28,7 @@ const READ: &str = "mcp-session-id, www-authenticate, retry-after";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     https: bool,
-    /// In lower case; an IPv6 address has no brackets.
+    /// The host in lower case; an IPv6 address has no brackets.
     host: String,
     port: u16,
 }
@@ -66,7 +66,7 @@ pub(super) struct Origins {
     https: bool,
     /// Accepted host names, in addition to the address of the connection.
     hosts: Vec<String>,
-    /// Origins of other servers' web pages that may call this server.
+    /// The origins of web pages from other servers that may call this server.
     allowed: Vec<Origin>,
 }
 
@@ -78,14 +78,13 @@ impl Origins {
         Self { https, hosts, allowed }
     }
 
-    /// Refuses a request from a foreign web page: its host is foreign (DNS rebinding), or its Origin is neither this
-    /// server's own nor allowed. `local` is the server's address on the connection.
+    /// Refuses a request if its host is not this server's (DNS rebinding), or if its Origin is neither this server's
+    /// own nor allowed. `local` is the server's address on the connection.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap, local: SocketAddr) -> Result<(), Refusal> {
         let forbidden = |why: String| Err(Refusal::new(StatusCode::FORBIDDEN, why));
         let header = headers.get(HOST).map(|host| host.to_str().unwrap_or_default());
         let target = uri.authority().map(Authority::as_str);
-        // If the request target contains a host, it takes precedence over the Host header; both have to be this
-        // server.
+        // A host in the request target takes precedence over the Host header, but both have to name this server.
         let reached = match (target, header) {
             (Some(target), Some(header)) => self.known(header, local.ip()).and(self.known(target, local.ip())),
             (Some(only), None) | (None, Some(only)) => self.known(only, local.ip()),
@@ -109,7 +108,7 @@ impl Origins {
         }
     }
 
-    /// Parses an authority. Returns its host and port if the host is one of this server's.
+    /// Returns the host and port of an authority if the host is one of this server's.
     fn known<'a>(&self, authority: &'a str, local: IpAddr) -> Option<(&'a str, Option<u16>)> {
         host_and_port(authority).filter(|(host, _)| {
             self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
@@ -117,14 +116,14 @@ impl Origins {
         })
     }
 
-    /// Whether a page comes from the server that the request went to: the same scheme, host and port. Another port of
-    /// this machine is another server.
+    /// Returns whether a page comes from the server that the request went to: the same scheme, host and port. A
+    /// different port on this machine is a different server.
     fn is_own(&self, origin: &Origin, host: &str, port: Option<u16>, local: SocketAddr) -> bool {
         let loopback = |name: &str| LOOPBACK.contains(&name);
         let same_host =
             origin.host.eq_ignore_ascii_case(host) || loopback(&origin.host) && loopback(&host.to_ascii_lowercase());
-        // A Host without a port means the scheme's default port. A proxy in front may use another scheme, and so
-        // another default.
+        // A Host without a port means the scheme's default port. A proxy in front of this server may use another
+        // scheme, which has another default port.
         let usual = default_port(self.https);
         let port = port.unwrap_or(if local.port() == usual { usual } else { default_port(origin.https) });
         same_host && origin.port == port && (port != local.port() || origin.https == self.https)
@@ -138,7 +137,7 @@ impl Origins {
     }
 }
 
-/// Whether the request is a preflight: a browser asks whether a page may send its request.
+/// Returns whether the request is a preflight, by which a browser asks whether a page may send its request.
 pub(super) fn is_preflight<B>(request: &Request<B>) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
@@ -165,8 +164,8 @@ fn default_port(https: bool) -> u16 {
     if https { 443 } else { 80 }
 }
 
-/// Splits an authority into host and port, without the brackets of an IPv6 address. Returns `None` if there is anything
-/// else, such as user information or a path.
+/// Splits an authority into host and port, without the brackets of an IPv6 address. Returns `None` if it contains
+/// anything else, such as user information or a path.
 fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let (host, rest) = match authority.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']').filter(|(host, _)| host.parse::<std::net::Ipv6Addr>().is_ok())?,
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_at_the_usual_port_is_no_other_scheme() {
+    fn a_server_at_the_default_port_does_not_accept_pages_of_the_other_scheme() {
         let origins = Origins::new(false, IpAddr::from([127, 0, 0, 1]), &[], Vec::new());
         let own =
             |origin: &str| origins.is_own(&origin.parse().unwrap(), "localhost", None, ([127, 0, 0, 1], 80).into());

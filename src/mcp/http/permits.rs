@@ -13,7 +13,7 @@ const WORKED_ON: usize = 8;
 /// How many large bodies are processed at once. Each may be completely in memory.
 const UPLOADS: usize = 2;
 
-/// How many large bodies one client may send at once. Each may take up to its time limit, and its full size on disk.
+/// How many large bodies one client may send at once. Each may take its full time limit, and its full size on disk.
 /// Every client has its own slots, so a slow client does not delay others.
 const UPLOADS_OF_CLIENT: usize = 2;
 
@@ -34,7 +34,7 @@ impl Default for Permits {
     }
 }
 
-/// Upload slots: each client has the same number.
+/// The upload slots of all clients, the same number for each.
 pub(super) struct Places {
     each: usize,
     /// The slots of clients that use one or wait for one.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_has_places_of_its_own_and_none_is_remembered_that_has_none_taken() {
+    fn each_client_has_its_own_slots_and_clients_that_use_none_are_forgotten() {
         let places = Places::new(1);
         let client = |name: &str| places.of(Client::Holder(name.to_owned()));
         let first = client("one").try_acquire_owned().expect("a place");

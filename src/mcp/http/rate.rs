@@ -10,7 +10,7 @@ use super::answer::Refusal;
 use crate::mcp::Config;
 use mcpkg_base::rate::Buckets;
 
-/// A token bucket for each client, or `None` without a limit.
+/// A token bucket for each client; `None` if there is no limit.
 pub(super) struct Rate(Option<Buckets<Client>>);
 
 impl Rate {
@@ -18,7 +18,7 @@ impl Rate {
         Self(per_second.map(|rate| Buckets::new(rate, rate)))
     }
 
-    /// Counts a request for its key, or for its address if it has no key.
+    /// Counts a request against the limit of its key, or of its address if it has no key.
     ///
     /// # Errors
     /// 429 if the client has reached its limit.
@@ -30,7 +30,7 @@ impl Rate {
         })
     }
 
-    /// Forgets clients that were quiet for a while.
+    /// Forgets clients that have sent nothing for a while.
     pub(super) fn sweep(&self) {
         if let Some(limiter) = &self.0 {
             limiter.sweep();

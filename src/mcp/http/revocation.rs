@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use mcpkg_core::access::Grant;
 use mcpkg_store::Version;
 
-/// Checks whether a key, or no key, would be admitted now. The version is that of the database at the last successful
-/// check.
+/// Checks whether a request with this key, or without one, would be admitted now. The version is the database's at the
+/// last successful check.
 pub(super) type Holds = dyn Fn(Option<&Grant>, &Mutex<Option<Version>>) -> bool + Send + Sync;
 
 /// The keys with open streams.
@@ -71,7 +71,7 @@ impl StreamRevocation {
 }
 
 impl OpenStream {
-    /// Whether the stream's key is valid at this moment. If not, all streams of the key end.
+    /// Returns whether the stream's key is valid at this moment. If it is not, all streams of the key end.
     pub(super) fn holds(&self) -> bool {
         self.revocation.holds(&self.key)
     }

@@ -14,7 +14,7 @@ use super::headers::{check_single, spell_out_accept};
 use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 
-/// The answer to clients that look for an authorization server.
+/// The answer to clients that look for an authorization server when the server has no issuer.
 const NO_OAUTH: &str = "This server does not support OAuth. Send an access key in the header `Authorization: Bearer KEY`: \
                         create one with `mcpkg access create NAME`, and let an agent send it with `mcpkg client add NAME \
                         --http URL --key-env MCPKG_KEY`";
@@ -30,14 +30,14 @@ enum Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the path of the endpoint. The messages of the older transport belong to its stream.
+    /// Returns the path by which tokens name the endpoint. `/messages` counts as part of `/sse`.
     fn address(self, project: Option<&str>) -> String {
         let path = if self == Endpoint::Mcp { "/mcp" } else { "/sse" };
         project.map_or_else(|| path.to_owned(), |project| format!("/projects/{project}{path}"))
     }
 }
 
-/// Answers a request, and counts it.
+/// Answers a request, and counts it in the metrics.
 pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
@@ -78,7 +78,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
         && let Some(path) = sign_in.endpoint(request.uri().path())
     {
         let path = match path {
-            // Clients that find nothing at an endpoint's own address look here.
+            // Clients that find no metadata at an endpoint's own path look here.
             "" | "/" => Some(if app.network.http { "/mcp" } else { "/sse" }.to_owned()),
             path => protected(app, path),
         };
@@ -123,7 +123,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     let (project, endpoint) = endpoint(app, request.uri().path())?;
     spell_out_accept(request.headers_mut());
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
-    // This must run before the admission, which reads the data version that a cached answer must have.
+    // This must run before the admission, which reads the data version that a cached answer has to match.
     app.server.keep_up_aside().await;
     let address = endpoint.address(project.as_deref());
     let admission = match Admission::begin(app, request.headers(), peer.from, &address, project.clone()) {
@@ -146,15 +146,16 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     }
 }
 
-/// Whether clients look for an authorization server at a path, because they were asked for a key. Some show the answer to their
-/// user.
+/// Returns whether clients look for an authorization server at a path. They do that after a 401, and some show the
+/// answer to their user.
 fn is_oauth(path: &str) -> bool {
     path.starts_with("/.well-known/oauth-")
         || path.starts_with("/.well-known/openid-configuration")
         || matches!(path, "/register" | "/authorize" | "/token")
 }
 
-/// Returns the path that identifies the endpoint at a path in tokens and their metadata; `None` if there is no endpoint.
+/// Returns the path that identifies an endpoint in tokens and their metadata, or `None` if there is no endpoint at
+/// `path`. `/projects/a/messages` -> `/projects/a/sse`.
 fn protected(app: &App, path: &str) -> Option<String> {
     if path == METRICS {
         return Some(METRICS.to_owned());
@@ -166,8 +167,8 @@ fn protected(app: &App, path: &str) -> Option<String> {
     Some(endpoint.address(project.as_deref()))
 }
 
-/// Whether a path is a health check. A server that presents itself as enact (contract 002) also has enact's path for
-/// it.
+/// Returns whether a path is a health check. A server that presents itself as enact (contract 002) also answers at
+/// enact's path.
 fn is_health(path: &str, identity: Identity) -> bool {
     path == "/healthz" || (path == "/health" && identity == Identity::Enact)
 }

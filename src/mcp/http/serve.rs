@@ -26,31 +26,32 @@ use mcpkg_store::{Store, access_rules};
 /// The maximum number of open connections, if the process may open that many files.
 const MAX_CONNECTIONS: usize = 8192;
 
-/// File descriptors that are reserved for everything else, such as the database. If there are few descriptors, half of
-/// them are reserved.
+/// The number of file descriptors reserved for everything else, such as the database. If there are few descriptors,
+/// half of them are reserved.
 const RESERVED: u64 = 256;
 
-/// How long to wait before retrying a connection that found no room.
+/// How long to wait before trying again to accept a connection.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// How often to look for sessions that were idle too long.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// How often to look for sessions that can rest.
+/// How often to look for unused sessions, to free their memory.
 const REST: Duration = Duration::from_secs(1);
 
-/// How often to look whether the keys of the issuer have to be read.
+/// How often to check whether the issuer's keys have to be read again.
 const SIGN_IN: Duration = Duration::from_secs(5);
 
 /// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// Serves `store` over HTTP until a signal arrives. The server still answers the requests that it accepted before the
-/// signal, but cancels calls that take too long. Calls `listening` with the server's address.
+/// Serves `store` over HTTP until a signal arrives. Calls `listening` with the server's address. After the signal, the
+/// server still answers the requests that it has accepted, but cancels calls that take too long.
 ///
 /// # Errors
-/// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address;
-/// `E_INVALID_ARGUMENT` if the files for TLS cannot be used, or if HTTP cannot express the system's date.
+/// `E_KEY_REQUIRED` if other machines could connect without a key; `E_ADDRESS` if the server cannot listen on the
+/// address; `E_INVALID_ARGUMENT` if the TLS files cannot be used, if `--public-url` is missing, or if HTTP cannot
+/// express the system's date.
 pub fn serve_http(
     store: Store,
     config: Config,
@@ -182,7 +183,7 @@ async fn serve(
     Ok(())
 }
 
-/// Repeatedly ends idle sessions, puts unused ones to rest, and ends the streams of keys that are no longer valid.
+/// Repeats the server's upkeep: ends idle sessions, frees memory of unused ones, and ends streams of invalid keys.
 async fn keep_up(app: Arc<App>) {
     if let Some(sign_in) = app.network.sign_in.clone() {
         let closing = app.closing.clone();
@@ -205,7 +206,7 @@ async fn keep_up(app: Arc<App>) {
     }
 }
 
-/// Admits a connection once there is room. Returns `None` if its address has too many connections.
+/// Waits until there is room for a connection. Returns `None` if its address has too many connections.
 async fn enter(room: &Arc<Room>, from: SocketAddr) -> Option<Entered> {
     loop {
         match room.enter(from.ip()) {
@@ -249,7 +250,7 @@ fn connect(
     });
 }
 
-/// Returns the connection limit for this limit on open files. Each connection takes one.
+/// Returns the maximum number of connections for this limit on open files. Each connection takes one file descriptor.
 fn connections(files: Option<u64>) -> usize {
     let files = files.unwrap_or(u64::MAX);
     let left = files - (files / 2).min(RESERVED);

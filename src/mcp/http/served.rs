@@ -1,5 +1,5 @@
-//! Serves the HTTP endpoints of domains outside MCP, each below its own path, with the same access checks and limits as
-//! MCP.
+//! Serves the HTTP endpoints of domains outside MCP, with the same access checks and limits as MCP. Each has its own
+//! path.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -37,16 +37,16 @@ const SMALL: u64 = 1 << 20;
 /// How many bytes of an incoming body stay in memory before it moves to a file.
 const IN_MEMORY: usize = 256 << 10;
 
-/// How much of a file is sent at a time.
+/// How many bytes of a file are sent at a time.
 const PIECE: u64 = 256 << 10;
 
 /// The time limit for a whole body, even if each of its pieces arrives in time.
 const UPLOAD: Duration = Duration::from_secs(300);
 
-/// How many bytes of a refused body are read and dropped, so that its sender gets to read the answer.
+/// How many bytes of a refused body are read and dropped; see [`discard`].
 const UNWANTED: u64 = 64 << 20;
 
-/// Returns the endpoint with the prefix that a path begins with.
+/// Returns the endpoint that serves a path.
 pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
     app.network.served.iter().copied().find(|served| below(served, path).is_some())
 }
@@ -99,7 +99,7 @@ pub(super) async fn answer(
     };
     let reads = head.method == Method::GET;
     let cancelled = CancellationToken::new();
-    // If the client closes its connection, its read ends. A change is always completed.
+    // If the client closes its connection, a read is cancelled. A change is always completed.
     let _waiting = reads.then(|| cancelled.clone().drop_guard());
     let store = limited(&app.server.store, &config, cancelled);
     let context =
@@ -155,7 +155,7 @@ pub(super) async fn answer(
     Ok(respond(app, peer, answer))
 }
 
-/// Replaces basic authentication by the key that is its password.
+/// Replaces basic authentication with bearer authentication, using the password as the key.
 fn password_as_bearer(headers: &mut HeaderMap) {
     let key = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
@@ -201,7 +201,7 @@ async fn spooled(
             discard(app, peer, body).await;
             return Err(too_long());
         }
-        // This writes to the system's cache, in the pieces in which the connection delivered them.
+        // This write may block, but it only copies a small piece to the system's cache.
         file.write_all(&data).map_err(failed)?;
     }
     peer.exchange.wait();
@@ -209,7 +209,8 @@ async fn spooled(
     Ok(file)
 }
 
-/// Reads and drops a body, up to a limit. A client that is still sending would otherwise not see why it was refused.
+/// Reads and drops a body, up to [`UNWANTED`] bytes. Otherwise, a client that is still sending would not see the reason
+/// of its refusal.
 async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
     let until = Instant::now() + app.network.timeout;
     let mut size = 0;
@@ -229,7 +230,7 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
     let mut response = match content {
         Content::Stored { pieces, range, content_type, sent } => {
             let length = range.end - range.start;
-            // Each piece is read with its own time limit, however long the client takes to receive the others.
+            // Each piece is read with its own time limit, so a slow client does not use up the time for the later ones.
             let store = limited(&app.server.store, &app.config, app.ended.clone());
             let sending = Sending { store, whole: app.server.store.clone(), pieces, range, sent };
             let streamed = peer.exchange.stream();
@@ -260,8 +261,8 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
     response
 }
 
-/// Returns the next piece of a file, or `None` at its end. After a failure the response ends early, which the client
-/// notices by its length.
+/// Returns the next piece of a file, or `None` at its end. After a failure, the response ends early. The client
+/// notices, because it is shorter than its `Content-Length`.
 async fn next_of(mut file: File) -> Option<(Bytes, File)> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut piece = Vec::with_capacity(PIECE as usize);
@@ -285,11 +286,11 @@ fn small(content: Content) -> Response<Body> {
     }
 }
 
-/// Sends stored content in pieces. If a piece is damaged, the response ends early, which the client notices by its
-/// length.
+/// Sends stored content in pieces. If a piece is damaged, the response ends early. The client notices, because it is
+/// shorter than its `Content-Length`.
 struct Sending {
     store: Store,
-    /// The store without the read limit, which may also write.
+    /// The store without the time limit for reads, for the final write.
     whole: Store,
     pieces: Arc<Pieces>,
     /// The part that is still to be sent.
@@ -314,7 +315,7 @@ impl Sending {
             if self.range.is_empty()
                 && let Some(sent) = self.sent.take()
             {
-                // This may wait for other writers, so the client does not wait for it.
+                // This may have to wait for other writers, so it runs in the background.
                 let store = self.whole.clone();
                 drop(tokio::task::spawn_blocking(move || sent(&store)));
             }

@@ -1,5 +1,5 @@
-//! Signing in with tokens of an OAuth authorization server (RFC 9728, RFC 6750): what clients are told about it, and which tokens
-//! are accepted at which endpoint.
+//! Lets people sign in with tokens of an OAuth authorization server (RFC 9728, RFC 6750): publishes the metadata that
+//! clients need, and decides which endpoint accepts which token.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,18 +18,20 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::Url;
 use mcpkg_core::access::token::{Claims, Issuer, Refused, State};
 
-/// Where clients look for the metadata of an endpoint: this, followed by the endpoint's path.
+/// The path where clients look for the metadata of an endpoint; the endpoint's own path follows it.
 pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// The settings for signing in.
 #[derive(Clone)]
 pub struct SignIn {
     issuer: Arc<Issuer>,
-    /// The audiences that a token may have. If there are none, it must have been issued for the endpoint that it is sent to.
+    /// The audiences that a token may have. If this is empty, a token must have been issued for the endpoint that it is
+    /// sent to.
     audiences: Vec<String>,
-    /// The scopes that clients are told to ask for.
+    /// The scopes that clients should ask the issuer for.
     scopes: Vec<String>,
-    /// The URL under which clients reach the server, without a slash at the end. Set at the latest when the server listens.
+    /// The URL under which clients reach the server, without a slash at the end. If it is not configured, it is set
+    /// when the server listens.
     url: Arc<OnceLock<String>>,
 }
 
@@ -69,12 +71,12 @@ impl SignIn {
         self.issuer.name()
     }
 
-    /// Whether the server was told its own URL.
+    /// Returns whether the server's URL is known.
     pub(super) fn has_url(&self) -> bool {
         self.url.get().is_some()
     }
 
-    /// Sets the URL of the server, unless it was configured.
+    /// Sets the URL of the server if it was not configured.
     pub(super) fn listens_at(&self, url: String) {
         let _ = self.url.set(url);
     }
@@ -95,7 +97,8 @@ impl SignIn {
         if is_for { Ok(claims) } else { Err(Refused::Audience) }
     }
 
-    /// Reads the issuer's keys first if the token of a request names one that is not known.
+    /// Reads the issuer's keys if that may make the token of a request valid, such as when the token names an unknown
+    /// key.
     pub(super) async fn prepare(&self, headers: &HeaderMap, now: Millis, cancelled: &CancellationToken) {
         let Some(token) = bearer(headers) else { return };
         if self.issuer.check(token, now).is_err_and(|why| self.issuer.may_help(why)) {
@@ -103,7 +106,7 @@ impl SignIn {
         }
     }
 
-    /// Reads the issuer's keys if that is due.
+    /// Reads the issuer's keys again if it is time to do so.
     pub(super) async fn keep_up(&self, cancelled: &CancellationToken) {
         if self.issuer.is_due() {
             self.read_keys(cancelled.clone()).await;
@@ -115,7 +118,7 @@ impl SignIn {
         let _ = tokio::task::spawn_blocking(move || issuer.read_keys(&cancelled)).await;
     }
 
-    /// Describes a problem with the issuer, in one line.
+    /// Returns a line that describes the problem with the issuer, if there is one.
     pub(super) fn problem(&self, now: Millis) -> Option<String> {
         match self.issuer.state() {
             State::Good(_) => None,
@@ -127,12 +130,13 @@ impl SignIn {
         }
     }
 
-    /// Returns what identifies the endpoint with this path: its URL.
+    /// Returns the URL of the endpoint with this path, which identifies it in tokens.
     fn resource(&self, path: &str) -> String {
         format!("{}{path}", self.url.get().map_or("", String::as_str))
     }
 
-    /// Returns the metadata of the endpoint with this path (RFC 9728). Anybody may read it, also pages of other servers.
+    /// Answers a request for the metadata of the endpoint with this path (RFC 9728). Anybody may read it, including web
+    /// pages from other servers.
     pub(super) fn metadata(&self, path: &str, method: &Method) -> Response<Body> {
         let mut response = match *method {
             Method::OPTIONS => answer::text(StatusCode::NO_CONTENT, ""),
@@ -158,7 +162,8 @@ impl SignIn {
         response
     }
 
-    /// Adds to a 401 or 403 where clients find out how to sign in, and the scopes to ask for. `path` is that of the endpoint.
+    /// Adds the URL of the endpoint's metadata and the scopes to ask for to the challenge in a 401 or 403. `path` is
+    /// the path of the endpoint.
     pub(super) fn challenge(&self, path: &str, response: &mut Response<Body>) {
         let Some(challenge) = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()) else {
             return;
@@ -175,8 +180,8 @@ impl SignIn {
         }
     }
 
-    /// Returns the scopes that would help a token without rights: those it has, those that clients are told to ask for, and those
-    /// that rules give rights for.
+    /// Returns the scopes that a client should ask for if its token has too few rights: those that the token has, those
+    /// in the settings, and those in `rules`.
     pub(super) fn scopes_for<'a>(&'a self, has: &'a str, rules: impl Iterator<Item = &'a str>) -> String {
         let mut scopes: Vec<&str> = Vec::new();
         let known = self.scopes.iter().map(String::as_str);
@@ -189,19 +194,20 @@ impl SignIn {
         scopes.join(" ")
     }
 
-    /// Returns the path of the endpoint that a request for metadata is about; `None` if the request is for something else.
+    /// Returns the path of the endpoint that a metadata request asks about, or `None` for any other request.
     pub(super) fn endpoint<'p>(&self, path: &'p str) -> Option<&'p str> {
         let path = path.strip_prefix(METADATA)?;
         Some(path.strip_prefix(self.origin_and_base().1).unwrap_or(path))
     }
 
-    /// Returns the URL of an endpoint's metadata: the well-known path stands before the path of the endpoint.
+    /// Returns the URL of an endpoint's metadata, such as
+    /// `https://example.com/.well-known/oauth-protected-resource/mcp`.
     fn metadata_url(&self, path: &str) -> String {
         let (origin, base) = self.origin_and_base();
         format!("{origin}{METADATA}{base}{path}")
     }
 
-    /// Splits the URL of the server before its path, which it has if a proxy serves it below one.
+    /// Splits the URL of the server into its origin and its path. It has a path if a proxy serves the server below one.
     fn origin_and_base(&self) -> (&str, &str) {
         let url = self.url.get().map_or("", String::as_str);
         let scheme = url.find("://").map_or(0, |at| at + 3);

@@ -1,6 +1,6 @@
-//! Serves the older transport, HTTP with SSE: one stream for messages to the client, and a URL for messages from it.
+//! Serves the older transport, HTTP with SSE: a stream for messages to the client, and a URL for messages from it.
 //!
-//! This transport uses the same front as standard input, so the same lines get the same answers.
+//! This transport uses the same [`Front`] as standard input, so the same lines get the same answers.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
@@ -77,7 +77,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     app.streamed(response, config, None, session)
 }
 
-/// Ends a session when the server stops, after everything accepted was answered, or after [`GRACE`].
+/// Ends a session when the server stops, once all accepted messages are answered, but at the latest after [`GRACE`].
 async fn end_with(closing: CancellationToken, gone: CancellationToken, client: Weak<Client>) {
     tokio::select! {
         () = closing.cancelled() => {}

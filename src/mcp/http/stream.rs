@@ -1,4 +1,4 @@
-//! Serves the body of an event stream: counts it while it is open, and closes it with a reason when the server ends it.
+//! Wraps the body of an event stream: holds a permit while it is open, and sends the reason when the server ends it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,17 +15,17 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::answer::Body;
 use super::revocation::OpenStream;
 
-/// How often a stream sends a sign of life, which also reveals whether the client is still there.
+/// How often a silent stream sends a keep-alive, which also reveals whether the client is still connected.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// The sign of life: a comment, which clients ignore.
+/// The keep-alive: a comment, which clients ignore.
 pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// The last bytes of a stream that the server ends: a comment, which clients ignore.
 pub(super) const ENDING: &[u8] = b": the server is stopping\n\n";
 const TAKEN_OVER: &[u8] = b": the client listens on another stream\n\n";
 
-/// Signals that end a stream from outside.
+/// The signals that end a stream from outside.
 pub(super) struct Ends {
     pub(super) closing: CancellationToken,
     /// Ends the stream when its key becomes invalid.
@@ -86,7 +86,7 @@ impl<G: Unpin> HttpBody for Stream<G> {
             self.inner = None;
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(TAKEN_OVER)))));
         }
-        // Send what is ready first: a finished answer must not be lost because the server stops.
+        // Events that are ready are sent first, so that a finished answer is not lost when the server stops.
         let next = self.inner.as_mut().map_or(Poll::Ready(None), |inner| Pin::new(inner).poll_frame(context));
         match next {
             // The key is checked here, so that nothing committed after its revocation is sent.

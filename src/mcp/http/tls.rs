@@ -1,4 +1,4 @@
-//! Sets up TLS from the files of a certificate and its key.
+//! Sets up TLS from a certificate file and a key file.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Decides what it means when a client stops sending: it has gone, it cancels, or it still waits for the answer.
+//! Decides what it means when a client stops sending: it has disconnected, it cancels, or it still waits for the
+//! answer.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +24,7 @@ pub(in crate::mcp) struct Peer {
     pub(in crate::mcp) exchange: Exchange,
 }
 
-/// Tracks a request, to decide what the end of the client's input means.
+/// Tracks the request on a connection, to decide what the end of the client's input means.
 #[derive(Clone, Default)]
 pub(in crate::mcp) struct Exchange(Arc<State>);
 
@@ -36,14 +37,14 @@ struct State {
     reader: AtomicWaker,
 }
 
-/// The client has gone, so the connection ends.
+/// The client has disconnected, so the connection ends.
 const GONE: u8 = 0;
 /// The client still waits for the answer.
 const WAITS: u8 = 1;
 /// The client accepts an answer that comes soon. After that, the end of its input cancels the work.
 const CANCELS: u8 = 2;
-/// Not known yet: the rest of a request may have arrived together with the end of input. At that end, the state becomes
-/// [`GONE`], and if the rest completes the request, [`WAITS`].
+/// Not known yet, because the rest of a request may arrive together with the end of input. At the end of input, the
+/// state becomes [`GONE`]. If the rest then completes the request, it becomes [`WAITS`].
 const NEEDED: u8 = 3;
 
 /// How soon an answer must come for a client that has stopped sending.
@@ -98,15 +99,15 @@ impl Drop for Answering {
     }
 }
 
-/// A stream that hides the end of its input while an answer is being sent. By default, hyper takes the end of input for the end
-/// of the client. With half-close enabled, hyper does not notice the end while an event stream is open.
+/// A stream that hides the end of its input while an answer is being sent. By default, hyper closes the connection at
+/// the end of input. With half-close enabled, hyper does not notice the end while an event stream is open.
 pub(super) struct HalfClosed<S> {
     inner: S,
     exchange: Exchange,
     place: Arc<Place>,
-    /// Whether the client has to read something before more can be written.
+    /// Whether writing has to wait until the client reads something.
     blocked: bool,
-    /// Starts at the end of input if that end may be a cancellation.
+    /// A timer of [`SOON`], started at the end of input if that end may be a cancellation.
     soon: Option<Pin<Box<Sleep>>>,
 }
 
@@ -115,7 +116,7 @@ impl<S> HalfClosed<S> {
         Self { inner, exchange, place, blocked: false, soon: None }
     }
 
-    /// Whether to pass on the end of input now. If that changes later, the task is woken.
+    /// Returns whether to pass on the end of input now. If that changes later, the task is woken.
     fn shows_end(&mut self, context: &mut Context<'_>) -> bool {
         self.exchange.0.reader.register(context.waker());
         match self.exchange.0.end.load(Ordering::Acquire) {

@@ -1,8 +1,8 @@
 //! Limits the number of connections, and decides which one is closed to make room.
 //!
 //! An idle connection costs its client nothing, but costs this server a file descriptor. So if the server is full and a
-//! new client arrives, the connection that has been idle the longest is closed. Idle connections cannot keep others
-//! out.
+//! new client arrives, the connection that has been idle the longest is closed. This way, idle connections cannot keep
+//! new clients out.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ pub(in crate::mcp) struct Room {
     next: AtomicU64,
 }
 
-/// An open connection. Dropping this value frees its place.
+/// The place of an open connection in the room. Dropping this value frees the place.
 pub(in crate::mcp) struct Entered {
     room: Arc<Room>,
     number: u64,
@@ -131,7 +131,7 @@ impl Place {
         Some(Work(Arc::clone(self)))
     }
 
-    /// Marks the connection as idle, if every answer was sent.
+    /// Marks the connection as idle if every answer was sent.
     pub(in crate::mcp) fn rest(&self) {
         if self.works.load(Ordering::Acquire) == 0 && self.idle.load(Ordering::Acquire) == BUSY {
             let _ = self.idle.compare_exchange(BUSY, micros(self.begun), Ordering::AcqRel, Ordering::Acquire);
@@ -139,7 +139,7 @@ impl Place {
     }
 }
 
-/// Work in progress on a connection; dropping this value ends it.
+/// Marks work as in progress on a connection until this guard is dropped.
 pub(in crate::mcp) struct Work(Arc<Place>);
 
 impl Drop for Work {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_half_of_the_room_and_what_works_gives_no_way() {
+    fn an_address_gets_half_of_the_connections_and_busy_ones_are_not_closed() {
         let room = Room::new(4);
         let [one, other, third] = [1, 2, 3].map(|last| IpAddr::from([127, 0, 0, last]));
         let (first, second) = (room.enter(one).expect("room"), room.enter(one).expect("room"));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_waited_for_the_longest_gives_way() {
+    fn the_connection_that_was_idle_the_longest_is_closed() {
         let room = Room::new(8);
         let entered: Vec<_> = (0..3).map(|last| room.enter(IpAddr::from([127, 0, 0, last])).expect("room")).collect();
         for (place, since) in entered.iter().zip([30, 10, 20]) {

@@ -1,4 +1,4 @@
-//! Adapts rmcp's sessions to use our replay buffer instead of rmcp's own message cache.
+//! Adapts rmcp's sessions to mcpkg's replay buffer, which replaces rmcp's own message cache.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -37,15 +37,15 @@ pub(in crate::mcp) struct Manager {
     resting: Arc<Resting>,
 }
 
-/// Locked while a request of a session begins, and while one is cancelled. A cancellation in between would block the
-/// request's id for good.
+/// A session's lock, held while a request begins and while one is cancelled. A cancellation in the middle of a
+/// beginning would block the request's id for good.
 type Order = tokio::sync::Mutex<()>;
 
 impl Manager {
     pub(in crate::mcp) fn new() -> Self {
         let replay = Arc::new(ReplayBuffer::default());
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
-        // rmcp must not end idle sessions: `Sessions` does, because it knows which sessions have an open stream.
+        // rmcp must not end idle sessions. `Sessions` does that, because it knows which sessions have an open stream.
         local.session_config.keep_alive = None;
         // rmcp keeps the channel of a cancelled request, more than 1 KiB each, for clients that resume it within a
         // minute. Our clients resume from the replay buffer.
@@ -60,22 +60,22 @@ impl Manager {
         event_stream(StreamBody::new(events))
     }
 
-    /// Whether a request with this id is in progress in a session, even if its connection broke.
+    /// Returns whether a request with this id is in progress in a session, even if its connection broke.
     pub(in crate::mcp) fn works_on(&self, session: &str, request: RequestId) -> bool {
         self.replay.works_on(session, &request)
     }
 
-    /// Whether a session has the maximum number of requests in progress.
+    /// Returns whether a session has the maximum number of requests in progress.
     pub(in crate::mcp) fn is_busy(&self, session: &str) -> bool {
         self.replay.working(session) >= MAX_WORKING
     }
 
-    /// Whether a session has requests in progress, including those with a broken connection.
+    /// Returns whether a session has requests in progress, including those with a broken connection.
     pub(in crate::mcp) fn is_working(&self, session: &str) -> bool {
         self.replay.working(session) > 0
     }
 
-    /// Returns the lock of a session. For an ended session, it is a temporary one.
+    /// Returns the lock of a session. For a session that has ended, returns a new lock that nobody else uses.
     fn order(&self, id: &SessionId) -> Arc<Order> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
     }
@@ -85,8 +85,8 @@ impl Manager {
         Arc::clone(&self.resting) as Arc<dyn SessionStore>
     }
 
-    /// Frees rmcp's memory for a session that nobody uses, which is four times as much as the rest of the session. The
-    /// session's next request resumes it.
+    /// Frees the memory that rmcp uses for an unused session, about 80% of the session's total. The session's next
+    /// request resumes it.
     pub(in crate::mcp) async fn rest(&self, id: &SessionId) {
         if !self.local.has_session(id).await.unwrap_or(false) {
             return;
@@ -102,8 +102,8 @@ impl Manager {
 }
 
 /// Delegates to rmcp, except for the answer to GET: rmcp validates the request, and [`Manager::follow`] supplies the
-/// events. rmcp's sessions store their events in the replay buffer, but rmcp's HTTP service does not get it as its
-/// [`EventStore`], because a stateless request should still end with its client.
+/// events. rmcp's sessions store their events in the replay buffer. But the buffer is not the [`EventStore`] of rmcp's
+/// HTTP service, because then a stateless request would keep running after its client disconnects.
 impl SessionManager for Manager {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
@@ -132,7 +132,7 @@ impl SessionManager for Manager {
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
         let restored = self.local.restore_session(SessionId::clone(&id)).await?;
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).insert(SessionId::clone(&id), Arc::default());
-        // While the session was resting, nobody tracked changes for it.
+        // While the session was resting, nothing tracked changes for it.
         self.replay.tell_all_changed(&id);
         Ok(restored)
     }
@@ -159,7 +159,7 @@ impl SessionManager for Manager {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let (local, replay, order) = (Arc::clone(&self.local), Arc::clone(&self.replay), self.order(id));
         let id = SessionId::clone(id);
-        // The client may disconnect at any moment, which drops this future. Spawned, the task completes; otherwise
+        // The client may disconnect at any moment, which drops this future. A spawned task still completes. Otherwise,
         // rmcp would keep a half-started request for good.
         let begun = tokio::spawn(async move {
             let request = match &message {

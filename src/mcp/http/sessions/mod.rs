@@ -1,7 +1,9 @@
-//! Tracks the sessions of revisions with a handshake: who owns them, and which are idle.
+//! Tracks the sessions of protocol revisions with a handshake: their owners, and which of them are idle.
 //!
-//! rmcp runs the sessions; this module decides who may use them. A session id alone is not enough: the request also
+//! rmcp runs the sessions; this module decides who may use them. A session id alone is not enough. The request also
 //! needs the key and the project that the session began with.
+//!
+//! An idle session *rests*: rmcp's memory for it is freed until its next request. A session that stays idle ends.
 
 mod manager;
 mod replay_buffer;
@@ -26,15 +28,15 @@ const MAX_SESSIONS: usize = 2048;
 /// How long a session without an open stream and without requests is kept.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// How long a session has no open stream and no requests before it rests; see [`Manager::rest`].
+/// How long a session must have no open stream and no requests before it rests; see [`Manager::rest`].
 const RESTS: Duration = Duration::from_secs(2);
 
-/// Like [`RESTS`], for a client that has sent nothing since `initialize`. Its next message may take a while, and must not find a
-/// resumed session, which would count as initialized.
+/// Like [`RESTS`], for a client that has sent nothing since `initialize`. Its next message may take a while. That
+/// message must not find a resumed session, because rmcp treats a resumed session as initialized.
 const RESTS_UNUSED: Duration = Duration::from_secs(60);
 
-/// How many sessions that were never used stay awake for [`RESTS_UNUSED`]: the newest ones. Otherwise, a burst of abandoned
-/// sessions would keep about 66 KiB each.
+/// How many never-used sessions stay awake for [`RESTS_UNUSED`]; older ones rest earlier. Without this limit, a burst
+/// of abandoned sessions would keep about 66 KiB each.
 const UNUSED_AWAKE: usize = 256;
 
 /// The key and the project that a session began with.
@@ -64,8 +66,8 @@ struct Session {
     requests: HashSet<String>,
     /// The session's installs, which end with it.
     installs: Arc<SessionInstalls>,
-    /// The configuration of the last request, without and with the session. Cached, because most requests have the
-    /// same.
+    /// The configuration of the last request, without and with the session's installs. It is cached, because most
+    /// requests have the same.
     reach: Option<(Arc<Config>, Arc<Config>)>,
 }
 
@@ -108,7 +110,7 @@ impl Sessions {
         gone
     }
 
-    /// Whether there is room for one more session.
+    /// Returns whether there is room for one more session, if need be by ending one without a stream.
     pub(super) fn has_room(&self) -> bool {
         let sessions = self.lock();
         sessions.len() < MAX_SESSIONS || sessions.values().any(|session| session.streams == 0)
@@ -125,8 +127,8 @@ impl Sessions {
         }
     }
 
-    /// Like [`Sessions::enter`], for requests that rmcp answers. Waits while a session is put to rest, so that no session in use
-    /// is put to rest.
+    /// Like [`Sessions::enter`], for requests that rmcp answers. Waits while any session is put to rest, so that the
+    /// request does not enter a session that is about to rest.
     pub(super) async fn wake(&self, id: &str, owner: &Owner) -> bool {
         let _awake = self.resting.read().await;
         self.enter(id, owner)
@@ -175,7 +177,7 @@ impl Sessions {
         tired.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Whether the revision of a session has batches.
+    /// Returns whether the protocol revision of a session has batches.
     pub(super) fn takes_batches(&self, id: &str) -> bool {
         self.lock().get(id).is_some_and(|session| session.batches)
     }
@@ -198,8 +200,8 @@ impl Sessions {
         Some(RequestGuard { sessions: Arc::clone(self), session: session.to_owned(), id: id.to_owned() })
     }
 
-    /// Registers a new stream that the session's client listens on. The returned token ends it; the previous stream
-    /// ends now.
+    /// Registers a new stream that the session's client listens on, and ends the previous one. Cancelling the returned
+    /// token ends the new stream.
     pub(super) fn listen(&self, id: &str) -> CancellationToken {
         let new = CancellationToken::new();
         let former = self.lock().get_mut(id).and_then(|session| session.listening.replace(new.clone()));
@@ -232,17 +234,17 @@ impl Sessions {
 }
 
 impl Session {
-    /// Whether the session may rest at all.
+    /// Returns whether the session may rest at all.
     fn may_rest(&self) -> bool {
         !self.is_awake && self.is_idle_for(RESTS)
     }
 
-    /// Whether the session has been idle long enough to rest.
+    /// Returns whether the session has been idle long enough to rest.
     fn is_tired(&self) -> bool {
         self.may_rest() && self.is_idle_for(if self.has_requests { RESTS } else { RESTS_UNUSED })
     }
 
-    /// Whether the session has had no open stream and no request for this long.
+    /// Returns whether the session has had no open stream and no request for this long.
     fn is_idle_for(&self, time: Duration) -> bool {
         self.streams == 0 && self.requests.is_empty() && self.used.elapsed() >= time
     }
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_sessions_that_were_only_begun_the_newest_stay_awake() {
+    fn only_the_newest_of_many_unused_sessions_stay_awake() {
         let sessions = Sessions::default();
         let all = UNUSED_AWAKE + 10;
         let begin = |ids: std::ops::Range<usize>| {
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_put_to_rest_lets_no_request_in_and_one_with_a_request_does_not_rest() {
+    fn requests_wait_while_a_session_is_put_to_rest_and_a_session_in_use_does_not_rest() {
         let sessions = Sessions::default();
         sessions.begin("1", (None, None), false);
         let ago = Instant::now().checked_sub(RESTS);
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_with_its_key_and_project() {
+    fn a_session_accepts_only_its_key_and_project() {
         let sessions = Arc::new(Sessions::default());
         let owner: Owner = (Some("ci".to_owned()), None);
         sessions.begin("1", owner.clone(), false);

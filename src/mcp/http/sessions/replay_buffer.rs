@@ -1,7 +1,7 @@
 //! Keeps sent events for clients that reconnect with Last-Event-ID.
 //!
-//! rmcp would forget a request's answer as soon as it was sent, and would repeat events that a session's stream sent
-//! before.
+//! rmcp's own cache would forget a request's answer as soon as it was sent, and would repeat events that were already
+//! sent on a session's stream.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// How long an event is remembered.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// rmcp's name for the stream of a session, after the session's id.
+/// The end of rmcp's name for the stream of a session; the name begins with the session's id.
 const COMMON: &str = ":common";
 
 /// How many milliseconds a client waits before it reconnects.
@@ -41,8 +41,8 @@ struct State {
     /// The number of the newest event. All streams share one counter.
     newest: u64,
     streams: HashMap<String, StreamEvents>,
-    /// The sessions with streams that begin with an event without data. Only 2025-11-25 knows such events; older
-    /// clients take one for a broken message.
+    /// The sessions with streams that begin with an event without data. Only 2025-11-25 defines such events; older
+    /// clients would treat one as a broken message.
     primed: HashSet<SessionId>,
     /// The streams of the requests in progress, by session and request id.
     working: HashMap<SessionId, HashMap<RequestId, String>>,
@@ -53,7 +53,7 @@ struct State {
 
 /// The events of one stream.
 struct StreamEvents {
-    /// The stream's session; unknown for a moment at the beginning.
+    /// The stream's session; `None` until [`ReplayBuffer::assign`] sets it.
     session: Option<SessionId>,
     /// The request that the stream answers, while it is in progress.
     request: Option<RequestId>,
@@ -101,7 +101,7 @@ impl ReplayBuffer {
         });
         let primed = state.primed.contains(session);
         drop(state);
-        // A client that loses the connection before the first event can also resume from here.
+        // With this event, a client that loses the connection before the first real event can resume, too.
         let first = follower.as_ref().map(|follower| event(&follower.name, follower.after, ""));
         let shown = move |event: &Bytes| std::future::ready(primed || !event.ends_with(NO_DATA.as_bytes()));
         let events = stream::iter(first).chain(stream::unfold(follower, |follower| async move {
@@ -124,7 +124,8 @@ impl ReplayBuffer {
         events.filter(shown)
     }
 
-    /// Returns the next event after a number: `Some(None)` if there is none yet, `None` at the end of the stream.
+    /// Returns the first event after the event `after`: `Some(None)` if there is none yet, `None` at the end of the
+    /// stream.
     fn after(&self, name: &str, after: u64) -> Option<Option<(u64, Bytes)>> {
         let mut state = self.state();
         let stream = state.streams.get_mut(name)?;
@@ -156,12 +157,12 @@ impl ReplayBuffer {
         }
     }
 
-    /// Whether a request of a session is in progress, even if its connection broke.
+    /// Returns whether a request of a session is in progress, even if its connection broke.
     pub(super) fn works_on(&self, session: &str, request: &RequestId) -> bool {
         self.state().working.get(session).is_some_and(|working| working.contains_key(request))
     }
 
-    /// How many requests of a session are in progress.
+    /// Returns how many requests of a session are in progress.
     pub(super) fn working(&self, session: &str) -> usize {
         self.state().working.get(session).map_or(0, HashMap::len)
     }
@@ -182,7 +183,7 @@ impl ReplayBuffer {
         self.state().primed.insert(SessionId::clone(session));
     }
 
-    /// Whether the streams of a session begin with an event without data.
+    /// Returns whether the streams of a session begin with an event without data.
     pub(super) fn is_primed(&self, session: &SessionId) -> bool {
         self.state().primed.contains(session)
     }
@@ -205,7 +206,7 @@ impl ReplayBuffer {
         let event = event(name, number, &json);
         let size = event.len() + 2 * name.len();
         let stream = state.stream(name);
-        // However often something changed, the next listening client gets one message.
+        // If something changed several times, the next listening client gets one message, not several.
         let said = format!("data: {json}\n\n");
         let undelivered =
             |(number, event): &(u64, Bytes)| *number > stream.delivered && event.ends_with(said.as_bytes());
@@ -300,8 +301,8 @@ impl State {
 }
 
 impl StreamEvents {
-    /// Whether the stream can be forgotten: nobody follows it, and it is either complete or recreated when another
-    /// event comes.
+    /// Returns whether the stream can be forgotten: nobody follows it, and it is complete or will be recreated for its
+    /// next event.
     fn is_forgettable(&self, name: &str) -> bool {
         let is_made_anew = name.ends_with(COMMON) || self.session.is_none();
         (self.ended || is_made_anew) && self.changed.receiver_count() == 0
@@ -326,7 +327,7 @@ fn parse(id: &str) -> Option<(&str, u64)> {
     Some((name, number.parse().ok()?))
 }
 
-/// Whether an event belongs to a session's own stream, or to no stream.
+/// Returns whether an event belongs to a session's own stream, or to no stream at all.
 pub(in crate::mcp) fn is_common(id: &str) -> bool {
     parse(id).is_none_or(|(name, _)| name.ends_with(COMMON))
 }

@@ -1,11 +1,11 @@
-//! Keeps only the data needed to resume a session while nobody uses it.
+//! Keeps the data needed to resume sessions whose memory in rmcp was freed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionState, SessionStore, SessionStoreError};
 
-/// The data to resume sessions.
+/// The data needed to resume sessions.
 #[derive(Default)]
 pub(super) struct Resting(Mutex<State>);
 
@@ -27,7 +27,8 @@ impl Resting {
         *self.state().ending.entry(id.to_string()).or_default() += 1;
     }
 
-    /// Whether a reported end is only that of a resting session's worker. Each such end is counted once.
+    /// Returns whether a reported end comes from a worker that stopped because its session was put to rest, not from
+    /// the end of the session. Each call counts as one report.
     pub(super) fn has_ended(&self, id: &SessionId) -> bool {
         let mut state = self.state();
         let Some(ending) = state.ending.get_mut(&**id) else { return false };

@@ -22,7 +22,7 @@ use crate::mcp::http::connection::Peer;
 use crate::mcp::http::headers::{SESSION, only};
 use crate::mcp::http::stream::{event_stream, is_stream};
 
-/// Answers the messages of a batch one after the other.
+/// Answers the messages of a batch one after another.
 pub(super) async fn batch(
     app: &Arc<App>,
     peer: &Peer,
@@ -44,7 +44,7 @@ pub(super) async fn batch(
             let mut answer = answered(&of_batch, &peer, Arc::clone(&of_client), parts.clone(), item).await;
             // The next message begins when this one has ended, so a read sees the writes before it.
             while let Some(frame) = answer.frame().await {
-                // The whole batch is processed, even if the client has gone by now.
+                // The whole batch is processed, even if the client has disconnected by now.
                 let _ = answers.send(frame).await;
             }
         }

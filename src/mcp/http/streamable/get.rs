@@ -1,4 +1,4 @@
-//! Answers GET and DELETE at an MCP URL: the stream of a session, and its end.
+//! Answers GET and DELETE at an MCP URL: opens the stream of a session, or ends the session.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(in crate::mcp) async fn follow_or_end(
     match &id {
         Some(id) if ends && response.status().is_success() => {
             app.sessions.end(id);
-            // Answers 204 instead of 202: the session has already ended, and clients rely on the difference.
+            // rmcp answers 202, but the session has already ended, so 204 is right. Clients rely on the difference.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         Some(id) if !ends && is_stream(&response) => {

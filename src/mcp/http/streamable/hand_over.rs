@@ -1,4 +1,4 @@
-//! Hands requests to rmcp, which keeps the sessions.
+//! Hands requests over to rmcp, which runs the sessions.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
     listens: bool,
-    /// Whether rmcp keeps state for the session after this request, so that the session must not rest.
+    /// Whether rmcp keeps state for the session after this request. If so, the session must not rest.
     stays: bool,
 }
 
@@ -43,7 +43,7 @@ impl Forwarded {
     }
 }
 
-/// Describes the session that a request begins; `None` if it begins none.
+/// Returns the session that a request begins, or `None` if it does not begin one.
 fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
     #[derive(serde::Deserialize)]
     struct Hello {
@@ -55,7 +55,7 @@ fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
         .then(|| Begins { batches: parameters.and_then(hello).is_some_and(|hello| hello.version == BATCHES) })
 }
 
-/// Hands a message to rmcp. The HTTP parts, which travel with the message, contain the request's configuration.
+/// Hands a message over to rmcp. The request's configuration travels in the extensions of its HTTP parts.
 pub(super) async fn hand_over(
     app: &Arc<App>,
     peer: &Peer,
@@ -95,7 +95,7 @@ pub(super) async fn hand_over(
         app.sessions.keep_awake(&session);
     }
     // rmcp would mix up the answers to two requests with the same id. So the id is reserved here until rmcp responds.
-    // After that, the replay buffer knows the request.
+    // From then on, the replay buffer tracks the request.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
     let beginning = forwarded
         .as_ref()
@@ -113,8 +113,7 @@ pub(super) async fn hand_over(
     app.streamed(response, &config, None, (app.sessions.open(&session), peer.exchange.stream()))
 }
 
-/// Begins a session. The session is recorded even if its client has left before the answer; otherwise it would never
-/// end.
+/// Begins a session. It is recorded even if its client disconnects before the answer. Otherwise, it would never end.
 async fn begin(
     app: &Arc<App>,
     config: Arc<Config>,

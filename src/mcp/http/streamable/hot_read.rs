@@ -1,4 +1,4 @@
-//! Answers hot reads over HTTP: the frequent reads that the front answers from the database, without rmcp.
+//! Answers hot reads over HTTP: frequent reads that are answered from the database, without rmcp.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::mcp::http::connection::Peer;
 use crate::mcp::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 use crate::mcp::methods::serves;
 
-/// Answers a hot read if its headers are all valid. Otherwise rmcp answers and reports what is wrong. A request may arrive
-/// with an access that is only presumed, from a cache. Before this function answers, it has confirmed the access.
+/// Answers a hot read if all its headers are valid. Otherwise returns `None`, and rmcp answers and reports what is
+/// wrong. The request's access may only be presumed; it is confirmed before an answer is returned.
 pub(super) async fn hot_read(
     app: &App,
     peer: &Peer,
@@ -70,7 +70,7 @@ pub(super) async fn hot_read(
     Ok(Some(answer::json(StatusCode::OK, line)))
 }
 
-/// Returns the protocol era that the headers of a request indicate.
+/// Returns the protocol era that the headers of a request indicate, or `None` if they are not valid.
 async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> Option<Era> {
     let version = only(headers, &VERSION);
     if version == Some(front::MODERN) {
@@ -85,7 +85,7 @@ async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> O
     known.then_some(Era::Legacy)
 }
 
-/// Whether the parameters of a hot read belong to this era and match the name in the header.
+/// Returns whether the parameters of a hot read belong to this era and match the name in the header.
 fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>, config: &Config) -> bool {
     match (era, front::meta(parameters)) {
         (Era::Legacy, Meta::Plain) => true,

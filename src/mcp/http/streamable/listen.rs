@@ -1,7 +1,7 @@
 //! Serves the streams of subscriptions/listen in 2026-07-28.
 //!
-//! These streams are mostly silent, so a thousand of them must be cheap. rmcp would keep a service and three channels
-//! for each.
+//! These streams are mostly silent, and there may be thousands, so each must be cheap. rmcp would keep a service and
+//! three channels for each.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::mcp::http::stream::{ALIVE, KEEP_ALIVE, event_stream};
 use crate::mcp::subscriptions::{Subscriber, accepted};
 use crate::mcp::tasks::{Followed, TaskIds};
 
-/// The key in a notification that names its stream.
+/// The `_meta` key that names the stream of a notification.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// An open stream.
@@ -58,7 +58,7 @@ pub(super) async fn open(
     let mut filter = accepted(&parameters.notifications);
     let (hub, reach) = (Arc::clone(&app.server.hub), Arc::clone(config));
     let uris = filter.resource_subscriptions.clone();
-    // This queries the database, which may take a while.
+    // Subscribing queries the database, which may take a while, so it runs on a blocking thread.
     let (tasks, asker, task_ids) = (Arc::clone(&app.server.tasks), config.asker(), TaskIds::of(Some(given)));
     let subscribing = tokio::task::spawn_blocking(move || {
         (hub.subscribe_to(&reach, uris.iter().flatten()), tasks.follow(asker, task_ids))

@@ -1,4 +1,4 @@
-//! Answers one message: hot reads, and requests that rmcp would answer badly. rmcp answers the rest.
+//! Answers one message: answers hot reads, and requests that rmcp would get wrong, and hands the rest over to rmcp.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal)
     Ok(line)
 }
 
-/// Whether a request opens a listen stream and its headers are all valid.
+/// Returns whether a request opens a listen stream and all its headers are valid.
 fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
     method == "subscriptions/listen"
         && config.front
@@ -111,8 +111,8 @@ fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, con
         && front::meta(parameters) == Meta::Modern
 }
 
-/// Returns the error of a request, as the front reports it on the other transports. Errors in the headers or the
-/// session come first; rmcp reports those.
+/// Returns the error of an invalid request, as the front reports it on the other transports. Returns `None` if the
+/// headers or the session are wrong, because rmcp reports those errors.
 fn wrong(
     app: &App,
     headers: &HeaderMap,
@@ -140,7 +140,7 @@ fn wrong(
     front::check(method, parameters).err()
 }
 
-/// Returns the HTTP status of an error; 2026-07-28 uses it to report unknown methods.
+/// Returns the HTTP status for an error. 2026-07-28 uses 404 for unknown methods.
 fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
     let modern = only(headers, &VERSION) == Some(front::MODERN);
     match error.code {
@@ -149,7 +149,7 @@ fn status(error: &ErrorData, headers: &HeaderMap) -> StatusCode {
     }
 }
 
-/// Whether the parameters of tools/call name a tool that changes something.
+/// Returns whether the parameters of tools/call name a tool that changes something.
 fn calls_a_write(parameters: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Call {

@@ -44,8 +44,8 @@ pub(in crate::mcp) async fn post(
     }
 }
 
-/// Returns the answer to a posted message that was refused before it was read. The answer contains the id of the message if the
-/// body arrived together with the head.
+/// Returns the answer to a posted message that was refused before its body was read. The answer contains the id of the
+/// message if the body arrived together with the head.
 pub(in crate::mcp) fn failed(app: &App, request: Request<Incoming>, why: Refusal) -> Result<Response<Body>, Refusal> {
     let (parts, mut body) = request.into_parts();
     let frame = body.frame().now_or_never().flatten();
