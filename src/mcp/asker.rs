@@ -1,5 +1,6 @@
-//! Identifies the requester of a call, and limits how many calls each requester runs at once, so that a busy requester delays
-//! only itself.
+//! Identifies the requester of a call, and limits how many calls each requester runs at once.
+//!
+//! Because of the limit, a busy requester delays only its own calls.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The requester of a call: the access key of the request, or else the local user. Two connections with the same key are the
-/// same requester.
+/// The requester of a call: the access key, the person who signed in, or the local user. Two connections with the same
+/// key are the same requester.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Asker(String);
 
 impl Asker {
-    /// Returns the requester with the name that the database stores.
+    /// Returns the requester with the name that is stored in the database.
     pub(super) fn named(name: impl Into<String>) -> Self {
         Self(name.into())
     }
@@ -35,13 +36,13 @@ impl<K: Clone + Eq + Hash> AskerLimit<K> {
         Self { permits, askers: Mutex::default() }
     }
 
-    /// Waits for a permit of the requester. Dropping the permit lets the requester's next call run.
+    /// Waits for one of the requester's permits. Dropping it lets the requester's next call run.
     pub(super) async fn take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         let permits = self.permits(asker);
         permits.acquire_owned().await.ok()
     }
 
-    /// Returns a permit if the requester is below its limit.
+    /// Returns one of the requester's permits, or `None` if the requester has reached its limit.
     pub(super) fn try_take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         self.permits(asker).try_acquire_owned().ok()
     }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_asker_waits_for_itself_alone() {
+    fn a_requester_waits_only_for_its_own_calls() {
         let [a, b, c] = ["a", "b", "c"].map(Asker::named);
         let limit = AskerLimit::new(1);
         let first = limit.take(&a).now_or_never().flatten().unwrap();

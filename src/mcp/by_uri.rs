@@ -1,6 +1,7 @@
-//! Finds resources by URI, first among the stored ones, then in the domains, and lists the resource templates.
+//! Finds resources by URI, first among the stored ones, then in the domains, and lists resource templates.
 //!
-//! Stored resources win over templates, so that databases from before the scheme `mcpkg` was reserved lose nothing.
+//! A stored resource takes precedence over a template. Otherwise, resources that were stored with an `mcpkg://` URI
+//! before that scheme was reserved could no longer be read.
 
 use rmcp::model::ResourceTemplate;
 
@@ -15,12 +16,12 @@ use mcpkg_store::blobs::Blob;
 use mcpkg_store::resources::Key;
 use mcpkg_store::{Db, validators};
 
-/// Returns the result of resources/templates/list. Templates of live resources are listed if the tools of their group
+/// Returns the result of resources/templates/list. A template of live resources is listed if the tools of its group
 /// are.
 pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
-        // A server that serves only live resources lists those without a variable as resources already.
+        // A server with only live resources already lists those without a variable in resources/list.
         Some(live) if live::only(config) => {
             resource.variable().is_some() && group_of(config.identity) == Some(live.group)
         }
@@ -39,17 +40,17 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
     Ok(shown.map(template).collect())
 }
 
-/// Returns whether a URI may belong to a domain, judged by its scheme.
+/// Returns whether a URI has the scheme of a domain, such as `skill://`.
 pub(super) fn may_be_of_domain(uri: &str) -> bool {
     let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
     let given = scheme(uri);
     given.is_some() && crate::DOMAINS.resources().any(|resource| scheme(resource.uri) == given)
 }
 
-/// Appends the result of resources/read: the resource stored under the URI, else a resource of a domain.
+/// Appends the result of resources/read: the resource stored under the URI, or else a resource of a domain.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if there is neither.
+/// `E_NOT_FOUND` if neither exists.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
     if stored(db, config, Key::Uri(uri), uri, era, out)? || of_domain(db, config, uri, era, out)? {
         return Ok(());
@@ -57,8 +58,8 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
-/// Fails if no resource can ever have this URI: its scheme belongs to a domain, it fits none of the domain's resources,
-/// and nothing is stored under it. Any other URI may start to exist later.
+/// Fails if no resource can ever have this URI: its scheme belongs to a domain, it matches none of the domain's
+/// resources, and nothing is stored under it. For any other URI, a resource may be created later.
 pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     let fits = |uri: &str| config.providers.resources().any(|resource| resource.values(uri).is_some());
     if !may_be_of_domain(uri) || fits(uri) || validators::resource(db, &config.selection, Key::Uri(uri))?.is_some() {
@@ -79,7 +80,7 @@ fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8
     Ok(false)
 }
 
-/// Returns the validator of a URI, which changes exactly when the result of resources/read does. Returns `None` if
+/// Returns the validator of a URI, which changes exactly when the result of resources/read changes. Returns `None` if
 /// there is no such resource.
 pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Option<Validator>> {
     let selection = &config.selection;
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_resource_of_a_domain_follows_what_is_stored() {
+    fn resources_of_domains_are_listed_after_stored_resources() {
         let folder = tempfile::tempdir().unwrap();
         let store = mcpkg_store::Store::open(&folder.path().join("a.db")).unwrap();
         let context = mcpkg_core::op::Context::shell(crate::DOMAINS, store.clone(), Selection::default());
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_resource_has_its_words() {
+    fn every_resource_has_a_name_a_title_and_a_description() {
         for resource in crate::DOMAINS.resources() {
             assert!(may_be_of_domain(resource.uri), "{}", resource.uri);
             for text in [resource.name, resource.title, resource.description] {

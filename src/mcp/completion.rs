@@ -11,9 +11,9 @@ use mcpkg_store::{Db, blobs, prompts};
 
 /// Returns the completions of an argument's value.
 ///
-/// For a template's argument, these are the values that the template compares it with. For the argument `name`, if the
-/// template does not declare one, they are the names of prompts. The variables of a resource template complete to names
-/// too.
+/// For a declared argument of a prompt, these are the values that the prompt's template compares it with. For an
+/// argument `name` that the prompt does not declare, they are the names of prompts. For a variable of a resource
+/// template, the template's domain decides.
 pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestParams) -> Result<CompleteResult> {
     let typed = request.argument.value.as_str();
     let values = match &request.r#ref {

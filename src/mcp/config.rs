@@ -1,4 +1,4 @@
-//! Defines the configuration of a server, which a request narrows to its caller and to what the caller may access.
+//! Defines the configuration of a server. For each request, it is narrowed to what the caller may access.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,15 +21,16 @@ pub struct Config {
     pub full_list: bool,
     /// The rights of the request's access key or token, if it has one.
     pub grant: Option<Grant>,
-    /// The way in which the clients are connected.
+    /// How the clients are connected.
     pub connection: Connection,
     /// Whether each call of a destructive tool needs a person's consent.
     pub asks_before_destructive: bool,
-    /// Additional folders outside a config repo that it may read files from.
+    /// Folders outside a config repo that the config repo may read files from.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// The toolset that restricts which tools are listed and can be called. It replaces the project's active toolset.
     pub toolset: Option<String>,
-    /// The scope of installs. `None` means the client's key if it has one, else its session over HTTP, else everybody.
+    /// The scope of installs. `None` means the client's key if it has one, otherwise its session over HTTP, otherwise
+    /// everybody.
     pub install_scope: Option<InstallScope>,
     /// The installs of the request's session, if the session has its own.
     pub session: Option<Arc<SessionInstalls>>,
@@ -66,7 +67,7 @@ impl Config {
         Self { session: Some(session), ..self.clone() }
     }
 
-    /// Returns whether requests under another configuration get the same answers from the same database, apart from the
+    /// Returns whether requests under both configurations get the same answers from the same database, apart from the
     /// installs of their sessions.
     pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
         self.selection == other.selection
@@ -82,12 +83,12 @@ impl Config {
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
     }
 
-    /// Returns the name of the request's access key, or of who signed in.
+    /// Returns the name of the request's access key, or of the person who signed in.
     fn key(&self) -> Option<&str> {
         self.grant.as_ref().map(|grant| grant.holder.name())
     }
 
-    /// Returns what the client showed, for messages.
+    /// Returns the kind of credential that the client sent, for use in messages: `access key`, for example.
     pub(in crate::mcp) fn shown(&self) -> &'static str {
         self.grant.as_ref().map_or("access key", |grant| grant.holder.shown())
     }
@@ -102,8 +103,8 @@ impl Config {
     }
 }
 
-/// Returns the group of the program that a server presents itself as. Unless `--groups` names other groups, the server
-/// has only the tools of this group. `None` means all groups.
+/// Returns the tool group of the program that a server presents itself as. The server has only the tools of this group,
+/// unless `--groups` names other groups. `None` means all groups.
 pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,
@@ -114,7 +115,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
     }
 }
 
-/// Returns the only tools that a server with this identity serves, if its group contains others too.
+/// Returns the tools that a server with this identity serves if they are only a part of its group; otherwise `None`.
 pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     match identity {
         Identity::Assistant => Some(mcpkg_workflow::CONTRACT),

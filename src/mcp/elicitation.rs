@@ -1,5 +1,5 @@
-//! Asks for consent through a client's form: which clients are trusted with it, the question, and which answers mean
-//! yes.
+//! Asks for consent with a form that the client shows: decides which clients are trusted, writes the question, and
+//! interprets the answer.
 
 use rmcp::RoleServer;
 use rmcp::model::{BooleanSchema, ElicitRequestParams, ElicitationSchema};
@@ -13,7 +13,7 @@ use mcpkg_store::consents::Request;
 /// The only field of the form.
 const FIELD: &str = "approve";
 
-/// Maximum number of lines that a form shows about the change. If there are more, one further line gives their number.
+/// The maximum number of lines that a form shows about the change. If there are more, one further line says how many.
 const MAX_LINES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub(super) enum Answer {
     Nothing,
 }
 
-/// Returns whether the client of a request can show forms, and mcpkg accepts its answers. mcpkg accepts them if one of
-/// this user's programs started the server, or if the client's access key may consent.
+/// Returns whether the client can show forms and mcpkg accepts its answers. mcpkg accepts answers if one of this user's
+/// programs started the server, or if the client's access key may consent.
 pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) -> bool {
     let declared = request.client_capabilities().and_then(|capabilities| capabilities.elicitation);
     // A client that names no mode supports forms.
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_form_with_a_yes_in_it_is_a_yes() {
+    fn only_a_submitted_form_with_yes_counts_as_consent() {
         for (result, means) in [
             (json!({ "action": "accept", "content": { "approve": true } }), Answer::Yes),
             (json!({ "action": "accept", "content": { "approve": false } }), Answer::No),

@@ -1,4 +1,4 @@
-//! Distinguishes the two eras of the MCP protocol, and adds to each result what the newer one requires.
+//! Distinguishes the two eras of the MCP protocol, and adds the fields to each result that the newer era requires.
 
 /// The era of the protocol, which decides the shape of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,12 +9,12 @@ pub(super) enum Era {
     Modern,
 }
 
-/// Tells clients not to cache a read: a command can change the data at any moment, and asking again costs microseconds.
+/// Makes clients not cache a read: a command can change the data at any moment, and asking again costs microseconds.
 /// The content is private to the user.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
-/// The number of milliseconds for which clients may cache a result that does not change while a server runs, such as
-/// that of server/discover.
+/// How many milliseconds clients may cache a result that does not change while a server runs, such as the result of
+/// server/discover.
 pub(super) const LASTING: u64 = 3_600_000;
 
 impl Era {

@@ -6,7 +6,7 @@ use rmcp::model::ErrorCode;
 use mcpkg_base::error::{Blame, Error};
 use mcpkg_core::present;
 
-/// Converts a failure to a JSON-RPC error with the JSON-RPC number of its code, its public message and its details.
+/// Converts a failure to a JSON-RPC error with the number of its code, its public message and its details.
 pub(super) fn error_data(error: &Error) -> ErrorData {
     log_bug(error);
     ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())

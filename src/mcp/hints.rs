@@ -1,18 +1,19 @@
 //! Translates hints for agents.
 //!
 //! Hints are written for people at a shell. For an agent, a command becomes the tool that does the same, and a flag
-//! becomes an argument of the tool that failed. Commands that only a person can run are marked as such.
+//! becomes an argument of the tool that failed. Commands that only a person can run are marked as such: `mcpkg deploy
+//! --apply --adopt` -> `deploy_apply(adopt: true)`.
 
 use serde_json::{Map, Value};
 
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Entry, Surface};
 
-/// Shell commands that are not tools, each with a tool that does the same.
+/// Shell commands that are not tools themselves, each with a tool that does the same.
 const INSTEAD: [(&[&str], &str); 3] =
     [(&["spec", "list"], "smctl_spec_status"), (&["workflow", "run"], "execute"), (&["command", "run"], "execute")];
 
-/// Translates the hints for one failed call of an agent.
+/// Translates the hints of one failed call for an agent.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     pub failed: Option<&'a Entry>,
@@ -34,7 +35,8 @@ impl Reader<'_> {
     /// Translates a hint. Returns `None` if nothing in it is useful to an agent.
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
-            // The similar name belongs to a different thing, which the user did not ask to delete. So the hint must not name it.
+            // The similar name belongs to a different item, which the user did not ask to delete. So the hint must not
+            // name it.
             return Some(
                 "nothing was deleted; list the existing items, and ask the user which item to delete".to_owned(),
             );
@@ -83,7 +85,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Replaces the flags of the failed tool with its arguments. Other flags stay.
+    /// Replaces flags that are arguments of the failed tool. Other flags stay: `--force` -> `force=true`.
     fn flags(&self, text: &str) -> String {
         let Some(properties) = self.failed.map(properties) else { return text.to_owned() };
         let mut said = String::new();
@@ -120,7 +122,8 @@ impl Reader<'_> {
         let tools: Vec<&Entry> =
             crate::DOMAINS.operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
         let longest = tools.iter().map(|entry| entry.cli.len()).max()?;
-        // The words name a longer command that is not a tool. The shorter command does something else.
+        // The words name a longer command that is not a tool. The shorter command, which is a tool, does something
+        // else.
         if crate::DOMAINS.operations().filter(cli).any(|entry| entry.cli.len() > longest) {
             return None;
         }
@@ -137,7 +140,7 @@ impl Reader<'_> {
     }
 }
 
-/// If the text still contains a command and does not say who runs it, adds that the user does.
+/// Adds that the user runs the command, if the text still contains a command and does not say who runs it.
 fn for_the_user(mut text: String) -> String {
     let names_command = text.split('`').skip(1).step_by(2).any(|code| code.starts_with("mcpkg "));
     if names_command && !text.contains("person") && !text.contains("the user") {
@@ -223,7 +226,7 @@ fn clauses(hint: &str) -> Vec<&str> {
     found
 }
 
-/// Returns whether a clause has a shell flag outside of a command that a person runs.
+/// Returns whether a clause contains a shell flag that is not part of a whole command in backticks.
 fn has_flag(clause: &str) -> bool {
     let is_flag = |word: &str| {
         let name = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_the_tool_that_does_the_same() {
+    fn a_command_becomes_the_tool_that_does_the_same() {
         for (hint, expected) in [
             ("`mcpkg tool list` lists the installed tools", "`enact__list` lists the installed tools"),
             ("`mcpkg prompt show a --raw` shows it", "`get_prompt(name: \"a\", raw: true)` shows it"),
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_is_an_argument_or_nothing_for_an_agent() {
+    fn a_flag_becomes_an_argument_or_its_clause_is_left_out() {
         assert_eq!(said("deploy_apply", "--yes confirms it").as_deref(), Some("yes=true confirms it"));
         let hint = "commit the changes, or remove it with --force, which first keeps a copy of them";
         let expected = "commit the changes, or remove it with force=true, which first keeps a copy of them";
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_deletes_never_names_another_thing_to_delete() {
+    fn a_failed_deletion_never_suggests_another_item() {
         for tool in ["enact__uninstall", "delete_prompt", "delete_skill", "smctl_worktree_remove"] {
             let hint = said(tool, "did you mean 'alice/b'?").unwrap();
             assert!(!hint.contains("alice/b"), "{hint}");

@@ -1,5 +1,6 @@
-//! Reads live resources, whose contents come from files and the output of programs. No database transaction is open
-//! during such a read.
+//! Reads live resources: resources with contents that come from files or from the output of programs.
+//!
+//! No database transaction is open during such a read.
 
 use std::sync::LazyLock;
 
@@ -16,7 +17,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_core::op::{Context, Live, Named, Resource, Validator, Values};
 
-/// The characters to escape in the value of a template variable. RFC 6570 leaves only the unreserved ones as they are.
+/// The characters to escape in the value of a template variable: all but those that RFC 6570 calls unreserved.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The URI prefixes of live resources, except those that an embedding program adds.
@@ -52,13 +53,13 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<LiveResource> {
 /// Returns the server's live resources, in order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
-    // A server that runs as another program, such as smctl, has only that program's resources.
+    // A server that presents itself as another program, such as smctl, has only that program's resources.
     let of_contract = |live: &Live| group_of(config.identity).is_none_or(|only| only == live.group);
     live.filter(move |(_, live)| config.surface.serves_group(live.group) && of_contract(live))
 }
 
 impl LiveResource {
-    /// Returns whether the resource may change without a notification, so that it has to be polled.
+    /// Returns whether the resource has to be polled, because it may change without a notification.
     pub(super) fn is_looked_at_again(&self) -> bool {
         self.live.looked_at_again
     }
@@ -88,8 +89,8 @@ impl LiveResource {
         }
     }
 
-    /// Returns a validator that changes exactly when a read answers something else, including an error. Fails if the
-    /// read was cancelled or timed out, because then nothing is known.
+    /// Returns a validator that changes exactly when the result of a read changes, even if that is an error. Fails if
+    /// the read was cancelled or timed out, because then nothing is known.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
             Ok(text) => Validator::of(&sha256::hex(&text)),
@@ -99,8 +100,8 @@ impl LiveResource {
     }
 }
 
-/// Returns the existing live resources of the program that the server runs as. Resources without a variable come first. Then,
-/// for each value of the variable, come the resources that use it.
+/// Returns the live resources of the program that the server presents itself as. Resources without a variable come
+/// first. Then, for each value of the variable, come the resources with that value.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());
@@ -119,7 +120,7 @@ pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     Ok(listed)
 }
 
-/// Returns a validator that changes exactly when [`list`] answers something else.
+/// Returns a validator that changes exactly when the result of [`list`] changes.
 pub(super) fn list_validator(listed: &[Listed]) -> Result<Validator> {
     Validator::of(&listed.iter().map(|resource| &resource.uri).collect::<Vec<_>>())
 }
@@ -132,7 +133,8 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
     listed
 }
 
-/// Returns the values of a template's variable. Returns `None` if the template is not that of a live resource.
+/// Returns the function that lists the values of a template's variable, or `None` if no live resource has this
+/// template.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the template has no such variable.
@@ -149,8 +151,8 @@ pub(super) fn not_found(uri: &str) -> Error {
         .with_details(json!({ "uri": uri }))
 }
 
-/// Converts a failure of a live resource to a JSON-RPC error. The error has the number from contract 003 (smctl), except in the
-/// newest revision, which reserves such numbers.
+/// Converts a failure of a live resource to a JSON-RPC error. The error has the number from contract 003 (smctl),
+/// except in 2026-07-28, which reserves such numbers.
 pub(super) fn failure(error: &Error, era: Era) -> ErrorData {
     let failed = smctl_error(error);
     match era {

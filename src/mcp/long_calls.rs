@@ -1,4 +1,4 @@
-//! Runs calls that may take minutes on their own threads, so that no other call waits for them.
+//! Runs calls that may take minutes on their own threads, so that other calls do not wait for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const MAX_CALLS: usize = 32;
 const MAX_FOR_ASKER: usize = 24;
 
 /// The maximum number of long calls of one requester to the same tool. Further calls of this tool wait, but calls of
-/// other tools do not: a gate's status is answered while many model tests run.
+/// other tools do not. For example, a gate's status can be read while many model tests run.
 const MAX_FOR_TOOL: usize = 8;
 
 /// The threads for long calls.
@@ -46,7 +46,7 @@ impl Default for LongCalls {
 }
 
 impl LongCalls {
-    /// Returns a permit for a call of a tool, if a thread is free.
+    /// Returns a permit for a call of a tool, or `None` if a limit is reached.
     pub(super) fn try_take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
         let of_tool = self.tools.try_take(&(asker.clone(), tool.to_owned()))?;
         let of_asker = self.askers.try_take(asker)?;
@@ -54,7 +54,8 @@ impl LongCalls {
         Some(Permit { _tool: of_tool, _asker: of_asker, _all: all })
     }
 
-    /// Waits for a permit for a call of a tool. A call that waits for other calls of its tool holds no other permit.
+    /// Waits for a permit for a call of a tool. While a call waits for other calls of its tool, it holds no other
+    /// permit.
     pub(super) async fn take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
         let of_tool = self.tools.take(&(asker.clone(), tool.to_owned())).await?;
         let of_asker = self.askers.take(asker).await?;
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_waits_for_those_of_its_tool_and_not_for_those_of_others() {
+    fn a_call_waits_only_for_its_requesters_calls_of_the_same_tool() {
         let (calls, asker) = (LongCalls::default(), Asker::named("a"));
         let running: Vec<Permit> = (0..MAX_FOR_TOOL).filter_map(|_| calls.try_take(&asker, "test")).collect();
         assert_eq!(running.len(), MAX_FOR_TOOL);

@@ -1,4 +1,4 @@
-//! Provides shared parts of the reads: the page that a cursor asks for, and the error for a missing row.
+//! Helps the reads of stored rows: decodes cursors to pages, and builds the errors for missing rows.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::cursor;
@@ -19,8 +19,8 @@ pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option
     Ok(page)
 }
 
-/// Returns the error for a missing row: that the project does not exist, or the message that contract 001 (projects,
-/// prompts, resources and skills) prescribes.
+/// Returns the error for a missing row. If the project does not exist, the error says so. Otherwise, it has the message
+/// that contract 001 (projects, prompts, resources and skills) prescribes.
 pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
     match projects::require(db, selection) {
         Err(error) => error,

@@ -1,4 +1,4 @@
-//! Checks methods and their parameters, to give a reason where rmcp would refuse without one.
+//! Checks methods and their parameters, to give reasons for errors that rmcp would not explain.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
@@ -7,7 +7,7 @@ use super::Identity;
 use super::error::error_data;
 use mcpkg_base::error::{Code, Error};
 
-/// A method, with the parameters it has by name: the JSON type, and whether it is required.
+/// A method and its parameters: the name of each, its JSON type, and whether it is required.
 type Shape = (&'static str, &'static [(&'static str, Json, bool)]);
 
 #[derive(Clone, Copy)]
@@ -47,8 +47,7 @@ const SHAPES: &[Shape] = &[
     ("logging/setLevel", &[("level", Json::Text, true)]),
 ];
 
-/// Returns an error if the method of a request is unknown or a parameter is invalid, and names it. The request need not
-/// be fully parsed.
+/// Returns an error that names the unknown method or the invalid parameter of a request, if there is one.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
         return Some(no_method(method));
@@ -64,8 +63,8 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Returns whether a server with this identity has a method. As agentpack, enact or assistant (contracts 000, 002 and 004), a
-/// server has only tools. As smctl (contract 003), a server has no prompts, skills or tasks.
+/// Returns whether a server with this identity has a method. As agentpack, enact or assistant (contracts 000, 002 and
+/// 004), a server has only tools. As smctl (contract 003), it has no prompts, skills or tasks.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {
         Identity::Mcpkg => &[],

@@ -1,6 +1,6 @@
-//! Sends a tool's messages while it works: progress if the client gave a token, and log messages.
+//! Sends the messages of a running tool to its client: progress if the client gave a token, and log messages.
 //!
-//! A client that does not read loses some of these messages, but never delays the tool.
+//! A client that does not read loses some of these messages, but does not delay the tool.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 /// The maximum number of messages that may wait for a client.
 const WAITING: usize = 64;
 
-/// The minimum time between two progress messages of the same step. The first message of another step, and the one at
-/// the end of the work, are sent at once.
+/// The minimum time between two progress messages of the same step. The first message of a new step and the message at
+/// the end of the work are sent at once.
 const PACE: Duration = Duration::from_millis(100);
 
 /// The last progress message that was sent.
@@ -31,8 +31,8 @@ struct Last {
     said: String,
 }
 
-/// The progress of a request. Each part of the work counts from zero, but the protocol requires numbers that grow, so
-/// earlier parts are added.
+/// The progress of a request. Each part of the work counts from zero, but the protocol requires increasing numbers, so
+/// the sum of the earlier parts is added.
 #[derive(Default)]
 struct Standing {
     /// The work done by earlier parts.
@@ -57,7 +57,7 @@ impl Standing {
 /// The logger's name in log messages.
 const LOGGER: &str = "mcpkg";
 
-/// Sends messages from a running tool to its client.
+/// The channel for messages from a running tool to its client.
 #[derive(Clone)]
 pub(super) struct Notes {
     sender: mpsc::Sender<ServerNotification>,

@@ -1,4 +1,4 @@
-//! Follows changes to the files of the program that the server presents itself as ([`Original`]), while the server runs.
+//! Applies changes to the files of the program that the server presents itself as ([`Original`]) while the server runs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use mcpkg_base::disk::Stat;
 use mcpkg_core::op::{Context, Original};
 use mcpkg_store::Store;
 
-/// The files that a server follows. The server checks them before each request, which costs only a stat of each.
+/// The files that a server follows. It checks them before each request, which costs only one stat per file.
 pub(super) struct Followed {
     original: &'static Original,
     context: Context,
@@ -33,11 +33,11 @@ impl Followed {
         Some(followed)
     }
 
-    /// Applies what changed since the last time. Other requests wait meanwhile, so that none is answered from the old
+    /// Applies the changes since the last time. Other requests wait meanwhile, so that none is answered from the old
     /// state.
     pub(super) fn keep_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // Look before the files are read, so that the next check finds a change made while they are read.
+        // This runs before the files are read, so that the next check finds a change made while they are read.
         let now = (self.original.look)();
         if now.is_some() && now == state.taken {
             return;

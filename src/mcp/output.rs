@@ -9,8 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 /// The maximum number of queued bytes before rmcp has to wait. A single longer line is accepted.
 const QUEUED: u32 = 4 << 20;
 
-/// The output to one client: standard output with a lock, or a stream. Lines that do not come from the reading thread
-/// go through a bounded queue.
+/// The output to one client: standard output with a lock, or a stream. The thread that reads the input writes its
+/// answers directly; all other lines go through a bounded queue.
 pub(crate) struct Output {
     /// Locked while whole lines are written. `None` if everything goes through the queue.
     stdout: Option<Mutex<Box<dyn Write + Send>>>,
@@ -20,7 +20,7 @@ pub(crate) struct Output {
     room: Arc<Semaphore>,
 }
 
-/// A line with its space in the queue.
+/// A line, and its space in the queue.
 pub(super) type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
 
 impl Output {
@@ -45,11 +45,12 @@ impl Output {
         (Arc::new(output), receiver)
     }
 
-    /// Writes whole lines, given in parts. Returns whether the client still accepts them. A closed pipe is not our
-    /// failure.
+    /// Writes whole lines, given in parts. Returns whether the client still accepts them. A closed pipe is not an error
+    /// of the server.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(stdout) = &self.stdout else {
-            // A synchronous write cannot wait for space. It takes the space there is, and the next message waits.
+            // A synchronous write cannot wait for space. It takes all the space that is free, so that the next message
+            // waits.
             let line = parts.concat();
             let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
             let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);
@@ -87,7 +88,7 @@ impl Output {
         drop(self.room.acquire().await);
     }
 
-    /// Queues a line that cannot wait; there are few of them.
+    /// Queues a line without waiting for space, for the few lines that are sent while a lock is held.
     pub(crate) fn queue_at_once(&self, line: Vec<u8>) {
         self.push(line, None);
     }

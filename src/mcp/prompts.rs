@@ -19,8 +19,8 @@ use mcpkg_store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list. `splits` says whether the client splits the text that its user types after a prompt
-/// into words.
+/// Appends the result of prompts/list. `splits` says whether the client splits the text that its user types after a
+/// prompt's name into words.
 pub(super) fn list(
     db: &Db<'_>,
     selection: &Selection,
@@ -53,7 +53,7 @@ pub(super) fn list(
         Ok(())
     })?;
     if rows == 0 {
-        // An empty list may mean that the project does not exist.
+        // The list may be empty because the project does not exist, which is an error.
         projects::resolve(db, selection)?;
     }
     out.push(b']');
@@ -68,7 +68,7 @@ pub(super) fn push_next(out: &mut Vec<u8>, list: &str, last: Option<(i64, Vec<u8
     push_member(out, ",\"nextCursor\":", next.as_deref());
 }
 
-/// Appends the result of prompts/get: a plain prompt byte for byte, or a rendered template.
+/// Appends the result of prompts/get: a plain prompt unchanged, or a rendered template.
 pub(super) fn get(
     db: &Db<'_>,
     config: &Config,

@@ -1,4 +1,4 @@
-//! Reads the envelope of a line: its kind, id and method. The rest stays text.
+//! Parses the envelope of a line: its kind, id and method. The rest stays text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The maximum length of an id in bytes. It is kept in memory while its request is in progress.
+/// The maximum length of an id in bytes. Ids are kept in memory while their requests are in progress.
 const LONGEST_ID: usize = 1024;
 
 /// The maximum nesting depth of a message.
@@ -26,14 +26,14 @@ pub(in crate::mcp) enum Line<'a> {
 /// The id that an answer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Id<'a> {
-    /// The id with its spelling in the request.
+    /// The id exactly as it is written in the request.
     Known(&'a str),
     /// No id could be read.
     Null,
 }
 
 impl<'a> Id<'a> {
-    /// Returns the id with its spelling in the request, if there is one.
+    /// Returns the id exactly as it is written in the request, if there is one.
     pub(in crate::mcp) fn known(self) -> Option<&'a str> {
         match self {
             Id::Known(id) => Some(id),
@@ -51,7 +51,7 @@ pub(in crate::mcp) enum Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Returns the id for the answer, with its spelling in the request.
+    /// Returns the id for the answer, exactly as it is written in the request.
     pub(in crate::mcp) fn id(&self) -> Option<&'a str> {
         match self {
             Envelope::Request { id, .. } => Some(id),
@@ -75,7 +75,7 @@ pub(in crate::mcp) fn parse(line: &[u8]) -> Line<'_> {
     if text.is_empty() {
         return Line::Blank;
     }
-    // The parser does not look into values that it skips, so it would accept a lone surrogate there.
+    // The parser does not check values that it skips, so it would accept a lone surrogate there.
     if text.contains("\\u") && has_lone_surrogate(text) {
         return Line::Unreadable("Parse error: the line contains half of a surrogate pair".to_owned());
     }
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         let Some(method) = self.method else {
             return match (self.answer, id) {
                 (true, Some(Some(_))) => Envelope::Response { text },
-                // A response without a valid id is accepted too, although it matches no request of ours.
+                // A response without a valid id is accepted too, although it matches none of the server's requests.
                 (true, _) => Envelope::Response { text },
                 _ => invalid(answer_to, "`method` is missing"),
             };
@@ -191,7 +191,7 @@ fn fields(text: &str) -> serde_json::Result<Fields<'_>> {
     Ok(fields)
 }
 
-/// Refuses messages that are nested more deeply than the parser behind the front accepts.
+/// Refuses messages that are nested more deeply than rmcp's parser accepts.
 pub(super) fn check_depth(text: &str) -> Result<(), String> {
     let (mut depth, mut in_string, mut escaped) = (1_usize, false, false);
     for byte in text.bytes() {
@@ -212,7 +212,7 @@ pub(super) fn check_depth(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether a `\u` escape is one half of a surrogate pair without the other half next to it.
+/// Returns whether a text contains a `\u` escape that is only one half of a surrogate pair.
 fn has_lone_surrogate(text: &str) -> bool {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u16> {
@@ -238,7 +238,7 @@ fn has_lone_surrogate(text: &str) -> bool {
     false
 }
 
-/// Finds the id of the outermost object, with its spelling, in the beginning of a message that was cut off.
+/// Finds the id of the outermost object in a message that was cut off. Returns the id exactly as it is written.
 pub(super) fn find_id(head: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_what_they_are() {
+    fn lines_are_classified() {
         for (line, expected) in [
             ("  \r", "blank"),
             ("nonsense", "unreadable"),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_of_a_cut_line_is_found_where_it_stands_early() {
+    fn the_id_of_a_cut_off_line_is_found_if_it_comes_early() {
         assert_eq!(
             find_id(br#"{"jsonrpc":"2.0","id":42,"method":"x","params":{"id":7,"a":"zzz"#).as_deref(),
             Some("42")

@@ -36,8 +36,8 @@ pub(in crate::mcp) fn may_be_hot(method: &str) -> bool {
 }
 
 impl<'a> Hot<'a> {
-    /// Parses the parameters of a method that can be hot. Returns `None` if rmcp's handler has to answer: it also reads
-    /// live resources, and explains errors in a tool call.
+    /// Parses the parameters of a method that can be hot. Returns `None` if rmcp's handler has to answer, because only
+    /// the handler reads live resources and explains errors in tool calls.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` with the name of the invalid parameter of a read.
@@ -68,8 +68,8 @@ impl<'a> Hot<'a> {
         }
     }
 
-    /// Returns whether the request may take long in a large database. Such a tool call runs in a context with a short read
-    /// limit.
+    /// Returns whether the request may take long in a large database. Such a tool call has a short time limit for
+    /// reads.
     pub(super) fn may_be_long(&self) -> bool {
         matches!(self, Hot::Call(call) if call.may_be_long())
     }

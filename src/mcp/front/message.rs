@@ -9,8 +9,7 @@ use crate::mcp::methods::wrong;
 /// The maximum number of messages in a batch. All its answers are kept in memory until the last one is ready.
 const LONGEST_BATCH: usize = 64;
 
-/// Refuses a batch that is empty or too long, or that comes in another revision than 2025-03-26, the only one with
-/// batches.
+/// Refuses a batch that is empty or too long, or if the protocol revision does not have batches (`exist`).
 pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
     let why = match items {
         0 => "Invalid request: the batch is empty".to_owned(),
@@ -25,8 +24,8 @@ pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), Error
 
 /// Refuses an unknown method, and parameters that rmcp would drop without an answer.
 pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
-    // A tool's arguments can be large, so they are not parsed here. Errors in the other parameters are reported when the call is
-    // read.
+    // A tool's arguments can be large, so the parameters of a tool call are not parsed here. Errors in them are
+    // reported when the call is read.
     let parameters = match parameters.filter(|_| method != "tools/call") {
         Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
         None if method == "tools/call" => return Ok(()),
@@ -35,8 +34,8 @@ pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Resu
     wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
-/// Parses a message into rmcp's types. They do not accept a repeated key, so if that fails, the text is first parsed as
-/// a generic value, in which the last one wins.
+/// Parses a message into rmcp's types. These do not accept a repeated key. So if that fails, parses the text as a
+/// generic value first, in which the last occurrence of a key wins.
 pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
@@ -58,7 +57,7 @@ pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData>
     }
 }
 
-/// Returns the error for a message with a valid shape that still does not parse, for example because of too deep
+/// Returns the error for a message that has a valid envelope but still does not parse, for example because of too deep
 /// nesting, half a surrogate pair, or an id that is too large.
 pub(super) fn not_taken(error: &serde_json::Error) -> ErrorData {
     use serde_json::error::Category;

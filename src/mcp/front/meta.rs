@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// The request has none of the fields with which a request of 2026-07-28 describes itself.
+    /// The request has none of the fields by which 2026-07-28 describes a request.
     Plain,
     /// The version is 2026-07-28, and all fields that it requires are present.
     Modern,
@@ -14,7 +14,7 @@ pub(in crate::mcp) enum Meta {
     Odd,
 }
 
-/// The revision without a handshake.
+/// The protocol revision without a handshake.
 pub(in crate::mcp) const MODERN: &str = "2026-07-28";
 
 /// Classifies a request's `_meta` by its protocol revision.

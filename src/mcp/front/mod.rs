@@ -1,13 +1,13 @@
 //! Reads a client's lines in front of rmcp, and answers the most frequent requests itself.
 //!
-//! The front answers hot reads directly from database rows, answers requests that rmcp would drop or answer badly, and hands
-//! every other line to rmcp. Each of its rules works around a problem in rmcp:
+//! The front answers hot reads directly from database rows. It also answers requests that rmcp would drop or get wrong.
+//! It hands every other line over to rmcp. Each of its rules works around a problem in rmcp:
 //!
 //! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
 //! - A request with an id that is still in flight waits until the earlier request is answered ([`InFlight`]).
-//! - rmcp sees the end of input only after every accepted request was answered, unless the client has gone or the
-//!   server has to stop.
+//! - rmcp sees the end of input only after every accepted request was answered, unless the client has disconnected or
+//! the server has to stop.
 
 mod envelope;
 mod hot;
@@ -64,8 +64,8 @@ pub(super) struct Front {
     context: OnceCell<Context>,
     /// The context for tool calls that may take long, with a short time limit for reads.
     brief: OnceCell<Context>,
-    /// Whether a tool call that may take long took longer than [`BRIEF`]. From then on, rmcp runs such calls, concurrently with
-    /// the client's other requests.
+    /// Whether a tool call that may take long once took longer than [`BRIEF`]. From then on, rmcp runs such calls,
+    /// concurrently with the client's other requests.
     is_slow: bool,
     /// Answers that are not written yet.
     pub(super) out: Vec<u8>,
@@ -101,7 +101,7 @@ impl Front {
         Self { responses: ResponseCache::slim(), ..Self::new(server, reader, in_flight) }
     }
 
-    /// Handles one line, given without its line end. Its answer is appended to `out` or comes from rmcp later.
+    /// Handles one line, given without its line end. The answer is appended to `out`, or comes from rmcp later.
     pub(super) fn line(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         match envelope::parse(line) {
@@ -373,8 +373,8 @@ impl Front {
         self.deliver(start, sink);
     }
 
-    /// Delivers the answer in `out`, which begins at `start`. An answer in a batch moves into that batch. Any other
-    /// answer stays in `out` until `out` is written.
+    /// Delivers the answer that begins at `start` in `out`. The answer to a message of a batch moves into the batch.
+    /// Any other answer stays in `out` until `out` is written.
     fn deliver(&mut self, start: usize, sink: &Sink) {
         if let Sink::Batch(batch) = sink {
             let reply = self.out.split_off(start);

@@ -1,4 +1,4 @@
-//! Caches answers to reads over HTTP, where many clients ask at once, and checks the access of HTTP requests.
+//! Caches answers to reads over HTTP, which many clients share, and checks the access of HTTP requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,13 +28,14 @@ const MAX_NAMES: usize = 1024;
 /// The maximum number of access keys that are remembered.
 const MAX_KEYS: usize = 4096;
 
-/// Answers from the cache using one shared connection. Reads that miss the cache run on the threads of [`Readers`].
+/// Answers reads from a cache, and checks access on one shared connection. Reads that miss the cache run on the threads
+/// of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
     /// The store for tool calls.
     store: Store,
     state: Mutex<State>,
-    /// Whether the database is on a server, so that a thread may hold the lock during a round trip.
+    /// Whether the database is on a server. If so, a thread may hold the lock during a round trip.
     is_remote: bool,
 }
 
@@ -44,7 +45,7 @@ struct State {
     known: Known,
 }
 
-/// The data that was read at one data version: which projects exist, whether a key is required, and what each key allows.
+/// The data read at one data version: which projects exist, whether a key is required, and what each key allows.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
@@ -54,11 +55,11 @@ struct Known {
     projects: HashSet<String>,
     /// Grants by the SHA-256 of the presented key.
     grants: HashMap<[u8; 32], Grant>,
-    /// The access rules, once a token was shown.
+    /// The access rules, once a request has sent a token.
     rules: Option<Arc<Rules>>,
 }
 
-/// What a request shows to be admitted.
+/// The credential that a request sends to be admitted.
 #[derive(Clone, Copy)]
 pub(crate) enum Presented<'a> {
     /// An access key, or nothing.
@@ -81,17 +82,17 @@ impl ReadCache {
         self.state().refresh()
     }
 
-    /// Runs a statement against the database, which reading the data version alone does not do.
+    /// Runs a statement, to prove that the database can be read. Reading the data version may not prove that.
     pub(crate) fn read_now(&self) -> Result<()> {
         self.state().reader.statement(access::required).map(drop)
     }
 
     /// Returns the cache key of an admitted request, and its cached answer if there is one.
     ///
-    /// A cached answer is valid if nothing was committed since, judged by the data version that [`ReadCache::admit`] read. That
-    /// version was read after the request began, so it includes every commit that the client may know of. Reading it again would
-    /// take a tenth of the request's time. If the request was only presumed to be admitted, the caller looks it up again after
-    /// `admit`.
+    /// A cached answer is valid if nothing was committed since. That is checked against the data version that
+    /// [`ReadCache::admit`] read. It was read after the request began, so it includes every commit that the client may
+    /// know of. Reading it again would take a tenth of the request's time. If the access was only presumed, the caller
+    /// looks the request up again after `admit`.
     pub(crate) fn look_up(
         &self,
         config: &Config,
@@ -154,9 +155,9 @@ impl ReadCache {
         }
     }
 
-    /// Returns what a request with this key could access in this project at the last check. The outer `None` means that
-    /// nothing is known, or that a new check is so cheap that presuming is not worth it. The result counts only after
-    /// [`ReadCache::admit`] confirms it.
+    /// Returns what a request with this credential could access in this project at the last check. The outer `None`
+    /// means that nothing is known, or that a new check is so cheap that presuming is not worth it. The result is valid
+    /// only after [`ReadCache::admit`] confirms it.
     pub(crate) fn presume(
         &self,
         presented: Presented<'_>,
@@ -188,8 +189,8 @@ impl ReadCache {
         came: Instant,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
         let mut state = self.state();
-        // A check that began after the request arrived also covers this request. On a database server a check is a
-        // round trip, and many requests may share one.
+        // A check that began after the request arrived also covers this request. On a database server, a check takes a
+        // round trip, and many requests can share one.
         if state.known.read_at.is_none_or(|read_at| read_at < came) {
             state.refresh()?;
         }
@@ -202,7 +203,7 @@ impl ReadCache {
         }
     }
 
-    /// Returns the access rules as of the last look at the database.
+    /// Returns the access rules as they were when the database was last read.
     pub(crate) fn rules(&self) -> Result<Arc<Rules>> {
         self.state().rules()
     }
@@ -271,8 +272,9 @@ impl State {
         Ok(version)
     }
 
-    /// Records the data version that a read saw, and forgets everything known if the version has changed. `read_at` is when the
-    /// read began. Of two reads, the one that began later counts, because versions themselves have no order.
+    /// Records the data version that a read saw, and forgets everything known if the version has changed. `read_at` is
+    /// when the read began. If two reads saw different versions, the read that began later is right, because versions
+    /// themselves have no order.
     fn saw(&mut self, version: Version, read_at: Instant) -> Result<()> {
         if self.known.read_at.is_some_and(|known| known > read_at) {
             return Ok(());

@@ -15,7 +15,7 @@ use mcpkg_store::{Reader, Store};
 
 type Job = Box<dyn FnOnce(&Reader) + Send>;
 
-/// Threads with a connection each. Dropping this value ends them and waits for them.
+/// A pool of threads with a connection each. Dropping this value ends the threads and waits for them.
 pub(super) struct Readers {
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -34,8 +34,8 @@ impl Readers {
         Ok(Self { jobs: Some(jobs), threads })
     }
 
-    /// Runs `f` on the next free thread. The returned future is dropped when the client closes its connection. Then `f`
-    /// does not start, or if it is already running, its reads end with `E_TIMEOUT`.
+    /// Runs `f` on the next free thread. If the returned future is dropped, because the client closed its connection,
+    /// `f` does not start. If `f` is already running, its reads end with `E_TIMEOUT`.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Reader) -> Result<T> + Send + 'static,
@@ -69,7 +69,7 @@ fn work(queue: &Mutex<Receiver<Job>>, reader: &Reader) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
-        // A panicking job has dropped its answer channel; the thread continues with the next job.
+        // A job that panics drops its answer channel, which its caller notices. The thread continues with the next job.
         let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
     }
 }

@@ -1,4 +1,4 @@
-//! Writes a response as a line.
+//! Writes JSON-RPC responses as lines.
 
 use rmcp::model::{ErrorCode, ErrorData};
 

@@ -1,7 +1,7 @@
 //! Caches the answers to hot reads until something is committed.
 //!
-//! Clients list and read the same things again and again. Checking whether any process changed the database takes one
-//! look at its data version. Reading the rows and producing the hash and the JSON takes several times as long.
+//! Clients list and read the same things again and again. Reading the data version is enough to check whether any
+//! process has changed the database. Reading the rows and producing the JSON takes several times as long.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use mcpkg_store::Version;
 /// The maximum size of the cache in bytes: a few hundred small answers, or one with an 8 MiB image.
 const MAX_BYTES: usize = 16 << 20;
 
-/// The maximum size of a cache if many clients have one each.
+/// The maximum size of a cache in bytes if many clients have one each.
 const MAX_BYTES_SLIM: usize = 1 << 20;
 
 /// The number of request hashes that are remembered. Newer hashes overwrite older ones.
 const ASKED: usize = 1024;
 
-/// Caches results by the request.
+/// Caches the results of requests, limited by size.
 pub(super) struct ResponseCache {
-    /// Hashes of earlier requests. The hash itself determines the index.
+    /// Hashes of earlier requests. Each hash is at the index that it determines.
     asked: Vec<u64>,
     max_bytes: usize,
     version: Version,
@@ -31,7 +31,7 @@ pub(super) struct ResponseCache {
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
 
-/// A request in the form in which it is cached with its answer.
+/// A request in the form under which its answer is cached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheKey {
     key: Vec<u8>,
@@ -40,10 +40,11 @@ pub(crate) struct CacheKey {
 }
 
 impl CacheKey {
-    /// Sets the key to another request and reuses its memory.
+    /// Sets the key to another request, reusing its memory.
     ///
-    /// The only settings that affect an answer are the project and, for tools, which of them are served. `header` is the name or
-    /// URI that the request repeated in a header. It was compared with the parameters before an answer was cached.
+    /// The only settings that affect an answer are the project and, for tools, which tools are served. `header` is the
+    /// name or URI that the request repeated in a header. It is part of the key, because it is compared with the
+    /// parameters only before an answer is cached.
     pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
@@ -56,8 +57,8 @@ impl CacheKey {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
-            // The key or session and the toolset decide which installed tools are visible. No name contains a line end,
-            // so a line end separates the parts.
+            // The access key, the session and the toolset decide which installed tools are visible. The parts are
+            // separated by line ends, which no name contains.
             let audience = config.audience();
             let session = audience.session.filter(|session| !session.is_empty());
             self.key.extend_from_slice(&session.map_or(0, |session| session.id()).to_ne_bytes());
@@ -99,9 +100,8 @@ impl ResponseCache {
         Self { max_bytes: MAX_BYTES_SLIM, ..Self::default() }
     }
 
-    /// Returns whether the same request is known to have been asked before. A request that is asked for the first time is
-    /// answered without a look at the data version, and its answer is not cached: most large ones are asked for only
-    /// once.
+    /// Returns whether the same request was seen before. A request that is seen for the first time is answered without
+    /// reading the data version, and its answer is not cached: most large answers are requested only once.
     pub(super) fn is_asked_again(&mut self, key: &CacheKey) -> bool {
         let hash = xxh3_64(&key.key);
         #[expect(clippy::cast_possible_truncation, reason = "any bits of it do")]
@@ -118,8 +118,8 @@ impl ResponseCache {
         self.results.get(&key.key).cloned()
     }
 
-    /// Caches the result of a request, if no newer data version was seen since it was asked. The result may be newer
-    /// than that version; the next look at the version then clears it.
+    /// Caches the result of a request, unless a newer data version was seen since the request arrived. The result may
+    /// be newer than the request's version. Then it is cleared as soon as the newer version is seen.
     pub(super) fn insert(&mut self, key: &CacheKey, result: &Arc<Vec<u8>>) {
         let bytes = key.key.len() + result.len();
         if bytes > self.max_bytes || key.version != self.version {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_took_too_long_is_not_kept() {
+    fn an_answer_of_an_older_version_is_not_cached() {
         let mut cache = ResponseCache::default();
         let key = key_of(1, Era::Legacy, "prompts/list", "{}");
         assert_eq!(cache.get(&key), None);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_kept_for_who_is_served_the_same_ones() {
+    fn cached_tool_lists_are_shared_only_by_clients_with_the_same_tools() {
         let key = |groups: Option<&[&str]>, read_only| {
             let groups = groups.map(|groups| groups.iter().map(|group| (*group).to_owned()).collect());
             let surface = Arc::new(Surface { groups, read_only, ..Surface::default() });
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_time_is_known_as_such() {
+    fn a_repeated_request_is_recognized() {
         let mut cache = ResponseCache::default();
         let keys = ["a", "b"].map(|parameters| key_of(1, Era::Legacy, "prompts/get", parameters));
         assert_eq!(keys.each_ref().map(|key| cache.is_asked_again(key)), [false, false]);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_size_of_the_cache_is_limited() {
         let mut cache = ResponseCache::default();
         for n in 0..100 {
             let key = key_of(1, Era::Legacy, "resources/read", &n.to_string());

@@ -18,8 +18,8 @@ pub(super) use phase::Phase;
 pub(super) use rmcp_transport::RmcpTransport;
 pub(super) use sink::Sink;
 
-/// The maximum number of requests in flight, including those queued behind the same id. While it is reached, no further
-/// input is read. Listen streams stay open and do not count.
+/// The maximum number of requests in flight, including those queued behind a request with the same id. When it is
+/// reached, no further input is read. Listen streams stay open and do not count.
 const MAX_REQUESTS: usize = 256;
 
 /// The maximum total size of the requests in flight, in bytes. A larger request is accepted if it is the only one.
@@ -28,11 +28,11 @@ const MAX_BYTES: usize = 64 << 20;
 /// The maximum number of open listen streams of one client.
 const MAX_LISTEN_STREAMS: usize = 64;
 
-/// The maximum number of running handlers and unsent answers. It bounds memory if a client does not read.
+/// The maximum number of running handlers and unsent answers. It limits memory use if a client does not read.
 const MAX_HANDLERS: usize = 8;
 
-/// The requests in flight and the channel to rmcp. The front, the transport and the code that stops the server share
-/// it.
+/// The requests in flight, and the channel to rmcp. The front, the transport and the code that stops the server share
+/// this table.
 pub(crate) struct InFlight {
     state: Mutex<State>,
     removed: Condvar,
@@ -44,7 +44,7 @@ struct State {
     phase: Phase,
     requests: HashMap<RequestId, Pending>,
     listening: usize,
-    /// The number of requests that wait for another one with their id.
+    /// The number of requests that wait for a request with the same id.
     queued: usize,
     /// The size in bytes of the requests in progress or queued.
     bytes: usize,
@@ -55,7 +55,7 @@ struct State {
 /// An accepted request, to be handed to rmcp.
 pub(super) struct Accepted {
     pub(super) request: JsonRpcRequest<ClientRequest>,
-    /// The size in bytes of the line that the request came in.
+    /// The size in bytes of the line with the request.
     pub(super) size: usize,
     /// Whether the request opens a listen stream.
     pub(super) listens: bool,
@@ -71,20 +71,20 @@ struct Pending {
     handler_ended: bool,
     /// Held from the start of the handler until its answer was sent.
     permit: Option<OwnedSemaphorePermit>,
-    /// Requests with the same id that arrived in the meantime.
+    /// Requests with the same id that arrived later.
     queued: VecDeque<Accepted>,
 }
 
-/// Travels with a request from the transport to its handler; dropping it marks the end of the handler. The drop locks
-/// the state, so no request with a guard may be dropped while the state is locked.
+/// Travels with a request from the transport to its handler. Dropping this value marks the end of the handler. The drop
+/// locks the state, so dropping a request with a guard while the state is locked would deadlock.
 pub(crate) struct HandlerGuard {
     in_flight: Arc<InFlight>,
     id: RequestId,
 }
 
 impl HandlerGuard {
-    /// Waits for one of the [`MAX_HANDLERS`] permits to run a handler. Call this last: a handler that waits for another
-    /// one must not hold a permit.
+    /// Waits for one of the [`MAX_HANDLERS`] permits to run a handler. Call this last, because a handler that waits for
+    /// another one must not hold a permit.
     pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
@@ -141,8 +141,8 @@ impl InFlight {
         self.state().phase
     }
 
-    /// Returns the phase, but waits while initialize is being answered. A client that has read the answer can be faster
-    /// than the thread that sent it.
+    /// Returns the phase, but waits while initialize is being answered. A client that has read the answer may send its
+    /// next line before the sending thread has set the new phase.
     pub(super) fn phase_once_initialized(&self) -> Phase {
         let mut state = self.state();
         while state.phase == Phase::Initializing && !state.requests.is_empty() && state.to_rmcp.is_some() {
@@ -158,7 +158,8 @@ impl InFlight {
             && serde_json::from_str(id).is_ok_and(|id: RequestId| state.requests.contains_key(&id))
     }
 
-    /// Hands a request to rmcp, or queues it while one with the same id is in progress. Waits while there are too many.
+    /// Hands a request over to rmcp, or queues it while one with the same id is in progress. Waits while too many
+    /// requests are in flight.
     ///
     /// # Errors
     /// -32600 if a listen stream uses the id, or if there are too many listen streams.
@@ -195,7 +196,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Hands rmcp a message that has no answer.
+    /// Hands a message over to rmcp that has no answer.
     pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
         if let Some(to_rmcp) = &self.state().to_rmcp {
             let _ = to_rmcp.send(message);
@@ -213,8 +214,8 @@ impl InFlight {
         }
     }
 
-    /// Waits until every accepted request was answered, at most until `deadline`, and then tells rmcp that the input
-    /// has ended. Later requests are not accepted.
+    /// Waits until every accepted request was answered, at most until `deadline`, and then ends rmcp's input. Later
+    /// requests are not accepted.
     pub(crate) fn close(&self, deadline: Option<Instant>) {
         let mut state = self.state();
         while !state.requests.is_empty() {
@@ -233,7 +234,7 @@ impl InFlight {
         self.removed.notify_all();
     }
 
-    /// Ends without waiting, because the client accepts no more answers.
+    /// Ends rmcp's input without waiting, because the client accepts no more answers.
     pub(crate) fn close_now(&self) {
         self.state().to_rmcp = None;
         self.removed.notify_all();
@@ -282,7 +283,7 @@ impl State {
         requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)
     }
 
-    /// Hands a request to rmcp. If rmcp has ended, nobody answers the request.
+    /// Hands a request over to rmcp. If rmcp has ended, the request gets no answer.
     fn start(&mut self, accepted: Accepted, queued: VecDeque<Accepted>) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
         let Accepted { request, size, listens, sink } = accepted;

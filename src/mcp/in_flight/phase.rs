@@ -12,7 +12,7 @@ pub(crate) enum Phase {
         /// Whether the session's revision has batches.
         batches: bool,
     },
-    /// Requests that carry their own metadata (2026-07-28).
+    /// A connection without a handshake, on which each request carries its own metadata (2026-07-28).
     Inline,
 }
 

@@ -1,4 +1,4 @@
-//! Connects rmcp to the front: rmcp receives its requests from here and sends its answers through the output.
+//! Connects rmcp to the front: passes requests to rmcp, and rmcp's answers to the output.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::{HandlerGuard, InFlight, Phase, Sink};
 use crate::mcp::output::Output;
 
-/// The side of the front that rmcp sees.
+/// The transport that rmcp uses to talk to the front.
 pub(crate) struct RmcpTransport {
     in_flight: Arc<InFlight>,
     from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
@@ -60,13 +60,13 @@ impl Transport<RoleServer> for RmcpTransport {
                 _ => Some(line),
             };
             let sent = match line {
-                // This answer begins the session, and no answer of the front may precede it. So it is written at once
-                // instead of queued.
+                // This answer begins the session, and the front must not answer anything before it. So it is written at
+                // once instead of queued.
                 Some(line) if batches.is_some() => in_flight.write(&line),
                 Some(line) => in_flight.output.queue(line).await,
                 None => Ok(()),
             };
-            // The request counts as answered only now, so that nothing that waits for it can precede the answer.
+            // The request counts as answered only now, so that no message that waits for it is sent before the answer.
             if let Some(id) = answered {
                 let mut state = in_flight.state();
                 if let Some(batches) = batches {
@@ -93,8 +93,7 @@ impl Transport<RoleServer> for RmcpTransport {
     }
 }
 
-/// Encodes a message into one buffer of about the right size. Growing the buffer would double the time for a large
-/// answer.
+/// Encodes a message as JSON. The buffer starts at 1 KiB, which is enough for most messages.
 fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);
     serde_json::to_writer(&mut line, item)?;

@@ -17,7 +17,7 @@ impl Sink {
     }
 }
 
-/// Collects the answers of a batch until all are there.
+/// Collects the answers of a batch until all have arrived.
 pub(crate) struct Batch(Mutex<Replies>);
 
 struct Replies {
@@ -26,14 +26,14 @@ struct Replies {
 }
 
 impl Batch {
-    /// Adds an answer. Returns the complete line once all answers are there.
+    /// Adds an answer. Returns the complete line once all answers have arrived.
     pub(in crate::mcp) fn add(&self, reply: Vec<u8>) -> Option<Vec<u8>> {
         let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         replies.there.push(reply);
         replies.line()
     }
 
-    /// Expects one answer fewer. Returns the complete line if all others are there.
+    /// Expects one answer fewer. Returns the complete line if all others have arrived.
     pub(super) fn forget(&self) -> Option<Vec<u8>> {
         let mut replies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         replies.expected -= 1;
