@@ -1,5 +1,6 @@
-//! Provides tools that are data, not code. They come from a domain's rows, or from a program that embeds the server,
-//! such as the one for the conformance suite.
+//! Defines providers of data tools: tools that come from a domain's rows, or from a program that embeds the server.
+//!
+//! One such program runs the conformance suite.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,10 +22,10 @@ use mcpkg_store::Db;
 /// An answer in progress.
 pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;
 
-/// Answers a request, and may talk to the client meanwhile: elicitation, sampling, progress.
+/// A function that answers a request and may talk to the client meanwhile: elicitation, sampling, progress.
 pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -> Pending<Response> + Send + Sync;
 
-/// Provides data tools to a server, with their resources and prompts.
+/// A provider of data tools, and of resources and prompts that are not stored.
 pub trait Provider: Send + Sync + 'static {
     /// Returns at most `limit` of the provider's tools, sorted by name, starting after the name `after`.
     fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>>;
@@ -32,7 +33,7 @@ pub trait Provider: Send + Sync + 'static {
     /// Returns the provider's tool with this name.
     fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>>;
 
-    /// Returns a validator that changes whenever the list of the provider's tools does.
+    /// Returns a validator that changes whenever the list of the provider's tools changes.
     fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator>;
 
     fn resources(&self) -> &'static [Resource] {
@@ -45,7 +46,7 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
-/// A data tool: how it is listed and called.
+/// A data tool, with its entry in tools/list and the way to call it.
 #[derive(Clone)]
 pub struct Projected {
     /// The tool's entry in tools/list.
@@ -76,7 +77,7 @@ pub struct TaskTool {
     pub run: Box<RunTask>,
 }
 
-/// Answers a call as a task, which can be cancelled and can ask the client.
+/// A function that answers a call as a task. The task can be cancelled and can ask the client questions.
 pub type RunTask = dyn Fn(CallToolRequestParams, Arc<RunningTask>) -> Pending<CallToolResult> + Send + Sync;
 
 /// Whether a call runs as a task.
@@ -85,12 +86,12 @@ pub enum TaskSupport {
     Never,
     /// The call runs as a task if the client has the tasks extension.
     Optional,
-    /// The call always runs as a task. A client that may not have tasks is refused.
+    /// The call always runs as a task. The server refuses the call if the client cannot have tasks.
     Required,
 }
 
 impl Projected {
-    /// Returns whether the tool runs commands, and asks a person about each plan itself.
+    /// Returns whether the tool runs commands. Such a tool itself asks a person to approve each plan.
     pub(super) fn runs_commands(&self) -> bool {
         matches!(&self.answer, Answer::Run(tool) if tool.runs_commands)
     }
@@ -108,7 +109,7 @@ impl From<op::Projected> for Projected {
     }
 }
 
-/// Returns the annotations of a data tool: those of its manifest, else those that follow from its effect.
+/// Returns the annotations of a data tool: those in its manifest, or else those that follow from its effect.
 fn annotations(tool: &op::Projected) -> ToolAnnotations {
     let mut hints = hints(tool.effect, tool.open_world);
     let said = tool.hints;
@@ -171,7 +172,7 @@ impl Providers {
         self.0.iter().find_map(|provider| provider.prompt(name))
     }
 
-    /// Returns whether a provider answers a request with these parameters, instead of the hot reads.
+    /// Returns whether one of these providers answers a request, so that it is not a hot read.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {

@@ -1,5 +1,6 @@
-//! Answers the hot reads, the five most frequent requests (such as prompts/get): turns a request into the JSON of its
-//! result. Both the front and rmcp's handler answer through this module, so that they cannot differ.
+//! Answers the hot reads, which are the five most frequent requests, such as prompts/get: writes their results as JSON.
+//!
+//! Both the front and rmcp's handler use this module, so that their answers cannot differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +15,8 @@ use mcpkg_store::Db;
 
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    /// `splits` says whether the client splits the text that its user types after a prompt into words. In 2026-07-28, this
-    /// follows from the client's name.
+    /// `splits` says whether the client splits the text that its user types after a prompt's name into words. Only
+    /// requests of 2026-07-28 contain the client's name, from which this follows.
     Prompts {
         cursor: Option<Cow<'a, str>>,
         splits: bool,
@@ -55,7 +56,7 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Returns whether the read takes several statements, which must see the same state of the database.
+    /// Returns whether the read takes several statements, which have to see the same state of the database.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
             Read::Resource { uri } => by_uri::may_be_of_domain(uri),
@@ -121,7 +122,7 @@ fn splits(meta: Option<&RawValue>) -> bool {
 
 fn string<'a>(method: &str, parameter: &str, raw: &'a RawValue) -> Result<Cow<'a, str>> {
     let text = raw.get();
-    // A string without escapes is used straight from the request.
+    // A string without escapes is borrowed from the request.
     if text.len() >= 2 && text.starts_with('"') && !text.contains('\\') {
         return Ok(Cow::Borrowed(&text[1..text.len() - 1]));
     }

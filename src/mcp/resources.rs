@@ -51,7 +51,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
     Ok(())
 }
 
-/// Appends the resources of the domains that are part of this list, after the stored ones.
+/// Appends the domains' resources that belong in this list. They come after the stored ones.
 fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
     for resource in config.providers.resources().filter(|resource| resource.shown == ListedIn::Listed) {
         if std::mem::replace(&mut follows, true) {
@@ -108,7 +108,8 @@ impl Contents<'_> {
         if blob.size > config.max_answer {
             return Err(too_large(&format!("Resource '{}'", self.uri), blob.size, config.max_answer, &how()));
         }
-        // Growing a buffer to the size of a large answer takes as long as encoding it.
+        // The space is reserved first, because growing a buffer to the size of a large answer takes as long as encoding
+        // it.
         let size = usize::try_from(blob.size).unwrap_or(0);
         out.reserve(if self.text { size + size / 16 } else { size.div_ceil(3) * 4 } + 512);
         self.open(era, out);

@@ -1,4 +1,4 @@
-//! Keeps the state that one client set up in its session.
+//! Defines the state that a client sets up in its session, such as its log level.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::subscriptions::Subscriber;
 
-/// The state that a client of a revision with a handshake set up in its session.
+/// The state of one session, for clients of protocol revisions with a handshake.
 pub(super) struct Session {
     /// The id of the connection in the audit trail (`events`).
     pub(super) id: Arc<str>,

@@ -18,8 +18,8 @@ use mcpkg_store::projects;
 /// The name of this list in cursors.
 const LIST: &str = "skills";
 
-/// Returns a page of skills. Leaves out a skill without a name or description in its `SKILL.md`, as the extension requires.
-/// `mcpkg skill validate` reports such skills.
+/// Returns a page of skills. As the extension requires, leaves out skills that have no name or no description in their
+/// `SKILL.md`. `mcpkg skill validate` reports such skills.
 pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<ListSkillsResult> {
     let page = page(db, &config.selection, LIST, after)?;
     let Some(project) = projects::resolve(db, &config.selection)? else {
@@ -47,7 +47,7 @@ pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillRes
     Ok(GetSkillResult::new(entry))
 }
 
-/// Returns a skill in the extension's form, or `None` if it breaks the extension's rules.
+/// Returns a skill in the extension's format, or `None` if it breaks the extension's rules.
 fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
     let matter = skill.matter.clone()?;
     let frontmatter: SkillFrontmatter = serde_json::from_value(matter.into()).ok()?;

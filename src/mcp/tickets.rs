@@ -18,9 +18,10 @@ struct State {
     writing: BTreeSet<u64>,
 }
 
-/// A request's position in the order of its client's requests. It travels with the request. A write is in progress
-/// until [`Ticket::end`], or until the last copy of its ticket is dropped, that is, until its handler has ended, even
-/// if nobody waits for the reply.
+/// A request's position in the order of its client's requests. It travels with the request.
+///
+/// A write is in progress until [`Ticket::end`] is called or the last copy of its ticket is dropped. The handler holds
+/// a copy until it ends, even if nobody waits for the reply any more.
 pub(crate) struct Ticket {
     tickets: Arc<WriteTickets>,
     number: u64,
@@ -61,7 +62,7 @@ impl Ticket {
         }
     }
 
-    /// Lets later requests continue before the last copy is dropped.
+    /// Ends the write now, so that later requests continue before the last copy is dropped.
     pub(crate) fn end(&self) {
         if self.writes && self.tickets.state().writing.remove(&self.number) {
             self.tickets.ended.notify_waiters();

@@ -1,7 +1,7 @@
-//! Lets a prompt's last argument contain several words, for clients that split what a user types.
+//! Lets a prompt's last argument contain several words, for clients that split the text that a user types.
 //!
-//! Claude Code gives each argument of a prompt one word and drops the rest. So Claude Code is shown more arguments than the
-//! prompt has, and the words in the additional ones are appended to the prompt's last argument.
+//! Claude Code passes one word to each argument of a prompt, and drops the rest. So mcpkg lists more arguments for
+//! Claude Code than the prompt has, and appends the words in the additional ones to the prompt's last argument.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,15 +14,17 @@ use mcpkg_store::prompts::Argument;
 /// The name of the client that splits its input into words.
 pub(super) const SPLITS: &str = "claude-code";
 
-/// The number of additional arguments to show.
+/// The number of additional arguments to list.
 const MORE: usize = 24;
 
-/// The prefix of the additional arguments' names, before their number.
+/// The prefix of the additional arguments' names, such as `word_1`.
 const PREFIX: &str = "word_";
 
-/// Appends a prompt's arguments, a JSON array, in the form for a client. If a prompt takes everything that the user
-/// types after it (`takes_line`), its single argument is shown as required, because some clients ask only for required
-/// ones. That is not needed for a client that splits its input, because it always sends what the user typed.
+/// Appends a prompt's arguments, a JSON array, in the form for one client.
+///
+/// If a prompt takes the whole line that the user types after its name (`takes_line`), its only argument is listed as
+/// required, because some clients ask only for required arguments. A client that splits its input always sends the
+/// typed text, so it does not need that.
 pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
     if !splits && !takes_line {
         out.extend_from_slice(stored);

@@ -1,4 +1,4 @@
-//! Runs a tool call that is ready, and tracks what it holds until it ends.
+//! Runs a tool call, and tracks the resources that it holds until it ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Runs the tool. Later requests of the same client continue once the tool has ended, even if the client has given up.
+    /// Runs the tool. Once the tool has ended, later requests of the same client continue, even if the client no longer
+    /// waits for this call.
     pub(super) fn answer(self) -> Result<CallToolResult, ErrorData> {
         let result = tools::answer(&self.tool, self.arguments, &self.context, &self.notes, self.era);
         self.held.release();
@@ -53,7 +54,7 @@ impl HeldResources {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Releases everything, so that later requests continue.
+    /// Releases the ticket and the permit, so that later requests continue.
     pub(super) fn release(&self) {
         self.permit().take();
         if let Some(ticket) = &self.ticket {

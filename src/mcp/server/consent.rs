@@ -1,8 +1,8 @@
 //! Handles calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
 //!
-//! In the revisions with a handshake the server asks within the call (elicitation/create). In 2026-07-28 the call ends
-//! with the question (`input_required`), and the client calls again with the answer. No thread, ticket or permit is
-//! held while a person decides.
+//! In the revisions with a handshake, the server asks during the call (elicitation/create). In 2026-07-28, the call
+//! ends with the question (`input_required`), and the client calls again with the answer. The call holds no thread,
+//! ticket or permit while a person decides.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,8 +29,8 @@ use mcpkg_store::consents::Request;
 /// The key of the only question of a call.
 const KEY: &str = "consent";
 
-/// The time that a user may take to answer. The consent request itself stays open longer, so that the user can still
-/// approve at the shell.
+/// How long a user may take to answer. The consent request itself stays open longer, so that the user can still approve
+/// it at the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs a tool for an agent. If it needs consent, the client asks its user.
@@ -85,8 +85,8 @@ pub(super) async fn with_consent(
     attempt(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
-/// Runs the tool. If it needs consent, returns the id of the consent request. A call that has become a task reports
-/// this in its result instead.
+/// Runs the tool. If it needs consent, also returns the id of the consent request, unless the call has become a task:
+/// then the task's result reports the request.
 async fn attempt(
     server: &Server,
     tool: Tool,
@@ -106,7 +106,8 @@ async fn attempt(
     (result, wanted)
 }
 
-/// Returns the consent request for the client to show. It must come from the same caller and be for the same operation.
+/// Returns the consent request for the client to show. Fails unless it comes from the same caller and is for the same
+/// operation.
 async fn load(
     server: &Server,
     operation: &str,

@@ -57,8 +57,8 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
-/// Returns the answer to initialize with instructions for one client. The client's access key may allow less than the server
-/// offers.
+/// Returns the answer to initialize, with instructions for one client. They depend on the client, because its access
+/// key may allow less than the server offers.
 pub(super) fn with_instructions(mut result: InitializeResult, config: &Config) -> InitializeResult {
     result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     result
@@ -68,8 +68,9 @@ pub(super) fn with_instructions(mut result: InitializeResult, config: &Config) -
 const OTHER_OPERATIONS: &str = "For other operations and API commands use search_commands, then execute; get_command_spec \
     shows a command's arguments.";
 
-/// Returns the instructions for a client that connects: the purpose of each served group, and how to reach operations
-/// that are not listed. Agents refuse to call a tool that is not listed.
+/// Returns the instructions for a client that connects: the purpose of each served group, and how to run operations
+/// that are not listed. Without the latter, agents cannot reach these operations, because they do not call tools that
+/// are not listed.
 fn instructions(config: &Config) -> String {
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let served = groups.filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
@@ -82,7 +83,7 @@ fn instructions(config: &Config) -> String {
     sentences.join(" ")
 }
 
-/// Refuses a client that is mcpkg itself and calls this server as a plugin of the same database: it would get its own
+/// Refuses a client that is mcpkg itself and runs this server as a plugin of the same database. It would get its own
 /// commands.
 pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilities>) -> Result<(), ErrorData> {
     let experimental = capabilities.and_then(|capabilities| capabilities.experimental.as_ref());
@@ -109,7 +110,7 @@ pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
         .with_cache_scope(CacheScope::Private)
 }
 
-/// Starts to notify the client of changes.
+/// Starts notifying the client of changes.
 pub(super) fn initialized(server: &Server, notification: NotificationContext<RoleServer>) {
     if !server.session.notified.swap(true, Ordering::Relaxed) {
         let subscriber = Arc::clone(server.subscriber(&notification.extensions));

@@ -89,7 +89,7 @@ async fn run<T: Send + 'static>(
     let sender = Arc::new(Mutex::new(Some(sender)));
     let deliver = move |answer| {
         if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // The receiver is gone if the caller gave up.
+            // This fails if the caller no longer waits.
             drop(sender.send(answer));
         }
     };

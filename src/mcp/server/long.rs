@@ -20,7 +20,7 @@ use crate::mcp::notes::Sending;
 use crate::mcp::tasks::{Answered, RunningTask, Tasks};
 use mcpkg_base::error::{Code, Error};
 
-/// The time to wait before a call becomes a task. Most calls end sooner, so their clients need not poll.
+/// How long to wait before a call becomes a task. Most calls end sooner, so that their clients do not have to poll.
 const DIRECTLY: Duration = Duration::from_millis(250);
 
 /// The request that made the call.
@@ -33,8 +33,8 @@ pub(super) struct Request<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. Later requests of its client wait until the call ends or calls `Context::step_aside` before a slow
-/// step. The call holds no permit to run and no thread of the blocking pool.
+/// Runs a long call. Later requests of its client wait until the call ends, or until it calls `Context::step_aside`
+/// before a slow step. The call holds no permit to run and no thread of the blocking pool.
 pub(super) async fn schedule(
     server: &Server,
     call: Call,
@@ -71,7 +71,7 @@ pub(super) async fn schedule(
     };
     drop(notes);
     sending.end().await;
-    // Like any other answer, this one waits until the client has read earlier ones.
+    // Like every answer, this one waits until the client has read enough of the earlier ones.
     acquire_permit(request).await;
     let ended_abnormally = |_| Err(error_data(&Error::internal("a handler crashed")));
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
@@ -91,7 +91,7 @@ async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &Cancellat
     }
 }
 
-/// Runs a call as soon as a thread is free. While the call waits for one, later requests of its client continue.
+/// Runs a call as soon as a thread is free. Until then, later requests of its client continue.
 fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken, delivery: Delivery) {
     let deliver = move |answered| delivery.deliver(answered);
     let tool = call.tool.name().to_owned();

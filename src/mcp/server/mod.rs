@@ -1,5 +1,6 @@
-//! Implements rmcp's handler, which handles every request that the front does not answer itself. There is one file for each
-//! family of methods.
+//! Implements rmcp's handler, which answers every request that the front does not answer itself.
+//!
+//! There is one file for each family of methods.
 //!
 //! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs
 //! on the blocking pool, or on its own thread if it may take minutes ([`super::long_calls`]). Its commit is on the disk
@@ -88,7 +89,7 @@ impl Server {
         }
     }
 
-    /// Like [`Server::keep_up`], for a thread that must not wait for the disk or the database.
+    /// Like [`Server::keep_up`], for callers on threads that must not block.
     pub(super) async fn keep_up_aside(&self) {
         if let Some(followed) = &self.followed {
             let followed = Arc::clone(followed);
@@ -106,7 +107,7 @@ impl Server {
         Self { config, ..self.for_session() }
     }
 
-    /// Returns the configuration for a request: the one from its transport, else the one that the server was started
+    /// Returns the configuration for a request: the one from its transport, or else the one that the server was started
     /// with.
     fn config(&self, extensions: &Extensions) -> Arc<Config> {
         let of_transport = extensions.get::<http::request::Parts>().and_then(|parts| parts.extensions.get());
@@ -128,7 +129,8 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
     }
 }
 
-/// States in a lasting result how long clients may cache it. Older protocol revisions have no field for that.
+/// Adds to a result that does not change how long clients may cache it. Older protocol revisions have no field for
+/// that.
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {

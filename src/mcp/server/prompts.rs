@@ -23,7 +23,8 @@ pub(super) async fn list(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let cursor = page.and_then(|page| page.cursor).map(Into::into);
-    // In older revisions, a client names itself only once, in initialize, which the front does not see.
+    // In older revisions, a client sends its name only in initialize, which the front does not see. Both must answer
+    // alike.
     let splits =
         era(request) == Era::Modern && request.client_info().is_some_and(|client| client.name == words::SPLITS);
     server.answer(request, Read::Prompts { cursor, splits }).await

@@ -1,4 +1,4 @@
-//! Limits how often one caller may call one tool.
+//! Limits how often one requester may call one tool.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::rate::Buckets;
 use mcpkg_core::op::{Connection, Entry, Rate};
 
-/// For each tool with a limit, a token bucket for each requester.
+/// The token buckets of each rate-limited tool, one bucket per requester.
 type OfTools = HashMap<&'static str, Buckets<Asker>>;
 
 /// The buckets of clients over HTTP, and those of the client that started the server.
@@ -68,7 +68,7 @@ mod tests {
     use mcpkg_core::op::{Grant, Holder};
 
     #[test]
-    fn a_bucket_is_of_one_asker_and_one_tool() {
+    fn each_requester_has_its_own_bucket_for_each_tool() {
         let entry = |tool: &str| crate::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
         let rates = Rates::new(Some(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN }));
         let key = |key: &str| Grant {

@@ -1,4 +1,4 @@
-//! Runs a read on the blocking pool, after the client's earlier writes, and cancels it if the client gives up.
+//! Runs a read on the blocking pool, after the client's earlier writes, and cancels it if the client no longer waits.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Server {
         value.map_err(|error| error_data(&error))
     }
 
-    /// Answers a hot read like the front does, in rmcp's types.
+    /// Answers a hot read as the front does, but with rmcp's types.
     pub(super) async fn answer<T: DeserializeOwned>(
         &self,
         request: &RequestContext<RoleServer>,
@@ -59,8 +59,8 @@ impl Server {
     }
 }
 
-/// Waits until the client's earlier writes have ended, then for a permit to run. Returns the ticket that later reads
-/// wait for.
+/// Waits until the client's earlier writes have ended, and then for a permit to run. Returns the request's own ticket,
+/// which later reads wait for.
 pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
     let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
     if let Some(ticket) = &ticket {
@@ -77,7 +77,7 @@ pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
     }
 }
 
-/// Waits for a permit to run, which is held until the answer was sent. Each client has a limited number of permits.
+/// Waits for a permit to run. It is held until the answer was sent. Each client has a limited number of permits.
 pub(super) async fn acquire_permit(request: &RequestContext<RoleServer>) {
     if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
         guard.acquire_permit().await;
@@ -91,7 +91,8 @@ pub(super) fn release_permit(request: &RequestContext<RoleServer>) {
     }
 }
 
-/// Waits for `working`. If the client gives up or the server ends, cancels it and then waits for it to end.
+/// Waits for `working`. If the client cancels the request or the server ends, cancels `working` and then waits for its
+/// end.
 pub(super) async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,

@@ -1,4 +1,4 @@
-//! Runs a tool for tools/call.
+//! Schedules a tool call: waits for the client's earlier writes and for permits, and then runs the tool.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -20,10 +20,10 @@ use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
 use mcpkg_core::op::{Context, Elicit, Progress};
 
-/// The ways in which a call can get its user's consent.
+/// How a call can get its user's consent.
 #[derive(Default)]
 pub(super) struct Asking {
-    /// Called with the consent request that the client should show its user, if the client can do so.
+    /// Called with the consent request that the client should show its user. `None` if the client cannot show one.
     pub(super) elicit: Option<Arc<Elicit>>,
     /// The consent request that the client has already shown its user.
     pub(super) answered: Option<Uuid>,
@@ -89,7 +89,7 @@ pub(super) async fn schedule(
     result.map(Into::into)
 }
 
-/// Returns the function that reports progress: to the waiting client, and to the task once the call is one.
+/// Returns the function that reports progress: to the waiting client, or to the task once the call has become one.
 fn progress(
     notes: &Notes,
     task: &Arc<OnceLock<Arc<RunningTask>>>,

@@ -1,5 +1,5 @@
-//! Answers the methods of the tasks extension (tasks/get, tasks/update and tasks/cancel), and runs an embedding
-//! program's tools as tasks.
+//! Answers tasks/get, tasks/update and tasks/cancel of the tasks extension, and runs an embedding program's tools as
+//! tasks.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
 use mcpkg_base::error::{Code, Error};
 
-/// Returns whether a call may become a task: its client has the extension and may write, since a task is a database
-/// row, and the server does not present itself as another program.
+/// Returns whether a call may become a task: the client has the extension, the client may write (a task is a database
+/// row), and the server does not present itself as another program.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
     server.config.identity == Identity::Mcpkg
         && !config.surface.read_only

@@ -22,8 +22,8 @@ pub(super) async fn list(
     server.answer(request, Read::Tools { cursor }).await
 }
 
-/// Returns a data tool, in which rmcp looks for arguments that HTTP clients repeat in headers. Operations have no such
-/// arguments.
+/// Returns the data tool with this name. rmcp uses it to look for arguments that HTTP clients repeat in headers.
+/// Operations have no such arguments, so none is returned for them.
 pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
         return None;

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time for which the bell must be silent before the resources are read. Most changes ring several times.
+/// How long the bell must be silent before the resources are read, because most changes ring several times.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// The maximum length of a burst; after that, the resources are read anyway.
+/// The maximum length of a burst. After that, the resources are read even if the bell still rings.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Keeps the watch running while it is held.
+/// Keeps the watching thread running until the last copy is dropped.
 pub(super) struct Watched(pub(super) Arc<Bell>);
 
 /// The signal that the watching thread waits for.
@@ -52,7 +52,7 @@ impl Bell {
         self.state().count
     }
 
-    /// Waits until a burst of rings is over, or until `due`.
+    /// Waits until a burst of rings is over, or until `due` if the bell does not ring.
     pub(super) fn wait(&self, due: Instant) -> Woken {
         let mut state = self.state();
         loop {
@@ -83,7 +83,7 @@ impl Drop for Watched {
     }
 }
 
-/// Detects rings while a subscription is being set up, which would otherwise be missed.
+/// Detects rings while a subscription is being set up, so that they are not missed.
 pub(super) struct Missed {
     bell: Arc<Bell>,
     before: u64,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rang_while_a_subscription_was_made_rings_again() {
+    fn a_ring_while_a_subscription_is_set_up_is_repeated() {
         let bell = Arc::<Bell>::default();
         let missed = Missed::after(&bell);
         missed.ring();

@@ -27,7 +27,7 @@ pub(super) struct Lists {
     pub(super) tools: u64,
 }
 
-/// The content that one selection of project and tools serves, with its changes.
+/// The content that one selection of project and tools serves, with counts of its changes.
 pub(super) struct Feed {
     /// The configuration of the feed, without a session.
     pub(super) config: Arc<Config>,
@@ -66,8 +66,8 @@ struct Served {
 }
 
 impl Served {
-    /// Reads the validators of the content that is served now. Validators that `changes` does not affect are taken from
-    /// `before`, if that is of the same project.
+    /// Reads the validators of the content that is served now. Validators that `changes` cannot affect are copied from
+    /// `before`, if it is for the same project.
     fn of(
         db: &Db<'_>,
         config: &Config,
@@ -106,7 +106,7 @@ pub(super) struct Watched {
 /// The part of the committed events that concerns one project.
 struct Relevant {
     changes: Changes,
-    /// Whether anything concerned the project, including a refused change.
+    /// Whether any event concerned the project, including a refused change.
     anything: bool,
 }
 
@@ -132,7 +132,7 @@ impl Relevant {
 }
 
 impl Feed {
-    /// Creates the feed for what `config` serves. Its session is ignored.
+    /// Creates the feed for the content that `config` serves. Ignores the session of `config`.
     pub(super) fn new(store: &Store, config: &Arc<Config>) -> Self {
         let config = match config.session {
             Some(_) => Arc::new(Config { session: None, ..Config::clone(config) }),
@@ -156,7 +156,7 @@ impl Feed {
     /// Counts the changes to this feed, and wakes the subscribers if there were any.
     ///
     /// # Errors
-    /// If it fails, nothing was counted.
+    /// Those of reading the database. On an error, nothing was counted.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;
         let before = self.state().served.clone();
@@ -184,7 +184,7 @@ impl Feed {
             true => self.changed_for_sessions(db, before.as_ref().filter(|_| lists != EVERYTHING), &now)?,
             false => Vec::new(),
         };
-        // Reading validators takes a while, so the lock is not held meanwhile.
+        // The lock is not held here, because reading validators takes a while.
         let watched = self.watched(|watched| watched.live.is_none());
         let mut updated = Vec::new();
         if !watched.is_empty() {
@@ -243,7 +243,7 @@ impl Feed {
         }
     }
 
-    /// Counts the changes of the live resources, and wakes the subscribers if there were any.
+    /// Counts the changes to live resources, and wakes the subscribers if there were any.
     pub(super) fn update_live(&self, updated: Vec<(String, Option<Validator>)>, listed: Option<Validator>) {
         if updated.is_empty() && listed.is_none() {
             return;
@@ -264,8 +264,8 @@ impl Feed {
         watched.map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect()
     }
 
-    /// Returns the sessions with changed tools, and their tools now. If the previous state is unknown, returns all
-    /// sessions.
+    /// Returns the sessions with changed tools, and the validators of their tools now. If the previous state is unknown
+    /// (`before` is `None`), returns all sessions.
     fn changed_for_sessions(
         &self,
         db: &Db<'_>,
@@ -288,7 +288,7 @@ impl Feed {
         Ok(changed)
     }
 
-    /// Returns the receiver that is notified when there may be news.
+    /// Returns a receiver that is notified when there may be news.
     pub(super) fn receiver(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -298,7 +298,7 @@ impl Feed {
     }
 }
 
-/// Returns the validator of a session's tools, if the session has installs of its own.
+/// Returns the validator of a session's tools, or `None` if the session has no installs of its own.
 pub(super) fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
     let has_own = config.session.as_ref().is_some_and(|session| !session.is_empty());
     has_own.then(|| tools::validator(db, config)).transpose()
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_changes_what_its_operation_says_and_for_whom() {
+    fn an_event_changes_the_lists_and_projects_that_its_operation_declares() {
         let ours = Project { id: 1, uuid: Uuid::nil(), name: "ours".to_owned(), created_at: 0 };
         let told = |event: Event| {
             let relevant = Relevant::of(&[event], Some(&ours));

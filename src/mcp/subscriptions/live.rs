@@ -1,5 +1,6 @@
-//! Watches live resources that clients subscribed to. A thread runs while there are subscribers, and reads the
-//! resources again when the bell rings.
+//! Watches the live resources that clients subscribed to.
+//!
+//! A thread runs while there are subscribers. It reads the resources again when the bell rings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -15,14 +16,14 @@ use mcpkg_base::process::spent;
 use mcpkg_core::op::{Context, Ring, Validator, Watching};
 use mcpkg_store::Store;
 
-/// The maximum time to wait for work that is still running, and the pause between two checks.
+/// The maximum time to wait for work on the watched files to end, and the pause between two checks.
 const SETTLED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The minimum time between two polls of resources that do not ring.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Polling may take at most one part in this many of a processor's time.
+/// Polling may use at most 1/SHARE of one processor's time.
 const SHARE: u32 = 50;
 
 /// The live resources of a server, and the watch for their subscribers.
@@ -37,15 +38,15 @@ impl LiveResources {
         Self { store, closed, watched: Mutex::default() }
     }
 
-    /// Rings the bell if the resources are watched. Returns whether they are.
+    /// Rings the bell if resources are being watched. Returns whether any are.
     pub(super) fn ring(&self) -> bool {
         let watched = self.current();
         let watched = watched.upgrade();
         watched.inspect(|watched| watched.0.ring()).is_some()
     }
 
-    /// Returns the current validator of a resource, and a handle that keeps the resource watched from before that
-    /// answer on. This may take as long as git does.
+    /// Returns the current validator of a resource, and a handle that keeps the resource watched. The watch starts
+    /// before the validator is read, so no change is missed. This may run git, which takes a while.
     pub(super) fn subscribe(
         &self,
         feeds: &Arc<Mutex<Vec<Weak<Feed>>>>,
@@ -66,7 +67,7 @@ impl LiveResources {
         Context { cancelled, ..tools::context(store, config, None) }
     }
 
-    /// Returns the handle that keeps the watch running. Starts the watch if nobody was subscribed.
+    /// Returns a handle that keeps the watch running. Starts the watch if it is not running.
     fn watched(&self, feeds: &Arc<Mutex<Vec<Weak<Feed>>>>, config: &Config) -> Arc<Watched> {
         let mut current = self.current();
         if let Some(watched) = current.upgrade() {
@@ -128,8 +129,8 @@ impl LiveResources {
         }
     }
 
-    /// Waits, for a limited time, while somebody is still working on the watched files. Clients are then notified only
-    /// once of a change that spans several repositories.
+    /// Waits, for a limited time, while a program is still working on the watched files. This way, clients are notified
+    /// only once of a change that spans several repositories.
     fn wait_until_settled(&self, context: &Context, watching: &[Box<dyn Watching>]) {
         let until = Instant::now() + SETTLED;
         while Instant::now() < until
@@ -167,8 +168,8 @@ impl LiveResources {
     }
 }
 
-/// Returns how much processor time a check used, judged by the programs that it ran. `elapsed` is the time that it
-/// took, and `before` the processor time of ended programs before it. If the latter is unknown, the check counts as
+/// Returns how much processor time a check used, estimated from the programs that it ran. `elapsed` is how long the
+/// check took, and `before` is the processor time of ended programs before it. If that is unknown, the check counts as
 /// having used all processors.
 fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));

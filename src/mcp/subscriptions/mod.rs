@@ -1,9 +1,9 @@
 //! Notifies clients of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
 //! One thread watches the store. A [`Feed`] stands for the content that one selection of project and tools serves. A
-//! [`Subscriber`] knows to which parts of that content one client has subscribed, and which changes the client was
-//! notified of. Both keep counts instead of messages, so that a burst becomes one message and a slow client costs no
-//! memory.
+//! [`Subscriber`] tracks the parts of that content that one client subscribed to, and the changes that the client was
+//! notified of. Both keep counts instead of messages. So a burst of changes becomes one message, and a slow client
+//! costs no memory.
 
 mod bell;
 mod feed;
@@ -32,8 +32,8 @@ pub(super) use subscriber::{LONGEST_URI, MAX_URIS, News, Subscriber};
 /// The interval at which the watch checks the store. A check costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The position of the store when a request arrived, if it could be read. rmcp acknowledges the request before the
-/// subscription exists, so changes from this position on must be reported.
+/// The position of the store when a listen request arrived, if it could be read. rmcp acknowledges the request before
+/// the subscription exists, so the stream has to report changes from this position on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Since(Option<Position>);
 
@@ -62,8 +62,8 @@ impl Hub {
             }
         };
         let mut watch = loop {
-            // Connect a moment later, so that the first answer does not wait: opening a connection takes as long as the rest of
-            // the start.
+            // Wait a moment before connecting, so that the first answer is not delayed: opening a connection takes as
+            // long as the rest of the start.
             std::thread::sleep(LOOK);
             if self.closed.is_cancelled() {
                 return;
@@ -73,7 +73,7 @@ impl Hub {
                 Err(error) => tell(error),
             }
         };
-        // Set while a change that was seen could not be passed on.
+        // Set while a change was seen but could not be passed on to the feeds.
         let mut behind = false;
         while !self.closed.is_cancelled() {
             match self.look(&mut watch, behind) {
@@ -101,13 +101,13 @@ impl Hub {
             return Ok(());
         }
         if concerns_live(&change) && !self.live.ring() {
-            // Nobody is subscribed to an individual live resource, but clients are still notified of changes to the list.
+            // No client is subscribed to a live resource, but clients are still notified of changes to the list.
             feeds.iter().filter(|feed| feed.listed().is_some()).for_each(|feed| self.live.look(feed, true));
         }
         self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))
     }
 
-    /// Stores the answer to resources/list for live resources. Clients are notified when the answer changes.
+    /// Stores the validator of the answer to resources/list for live resources. Clients are notified when it changes.
     pub(super) fn listed(&self, config: &Arc<Config>, now: Validator) {
         let found = self.feeds().iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
         if let Some(feed) = found {
@@ -115,8 +115,8 @@ impl Hub {
         }
     }
 
-    /// Subscribes to a URI, which may take as long as a read. Returns whether there was room for it. The resource may
-    /// not exist yet.
+    /// Subscribes to a URI. Returns false if a limit is reached. The resource may not exist yet. This takes as long as
+    /// reading the resource.
     pub(super) fn subscribe_one(&self, subscriber: &Subscriber, config: &Config, uri: &str) -> bool {
         let Some(found) = crate::mcp::live::find(config, uri) else { return subscriber.subscribe(&self.store, uri) };
         if subscriber.is_subscribed(uri) {
@@ -180,8 +180,8 @@ impl Hub {
         });
     }
 
-    /// Serves one listen stream until it is cancelled or the server ends. If anything was committed after `since` and
-    /// before the subscription, it is reported as a change of everything.
+    /// Serves one listen stream until it is cancelled or the server ends. If anything was committed after `since` but
+    /// before the subscription, the stream reports that everything may have changed.
     pub(super) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
@@ -191,7 +191,7 @@ impl Hub {
     ) {
         let (hub, reach) = (Arc::clone(self), Arc::clone(config));
         let uris = context.accepted().resource_subscriptions.clone();
-        // This queries the database and git, which may take a while.
+        // This runs on a blocking thread, because it queries the database and git, which may take a while.
         let subscribing = tokio::task::spawn_blocking(move || {
             let subscriber = hub.subscribe_to(&reach, uris.iter().flatten());
             let missed = hub.since() != since;
@@ -254,7 +254,7 @@ impl News {
         Self { prompts: true, resources: true, tools: true, updated: uris }
     }
 
-    /// Removes what a listen stream did not ask for.
+    /// Removes the news that a listen stream did not ask for.
     pub(super) fn within(self, filter: &SubscriptionFilter) -> Self {
         Self {
             prompts: self.prompts && filter.prompts_list_changed == Some(true),

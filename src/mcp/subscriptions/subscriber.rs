@@ -15,14 +15,15 @@ use mcpkg_store::Store;
 /// The maximum number of URIs that one client may subscribe to.
 pub(in crate::mcp) const MAX_URIS: usize = 1024;
 
-/// The maximum number of URIs that are watched for all clients of one feed. Every one of them is checked after each
-/// change.
+/// The maximum number of URIs that are watched for all clients of one feed. It is limited because each of them is
+/// checked after each change.
 const MAX_WATCHED: usize = 16 << 10;
 
-/// The maximum length in bytes of a URI that clients may subscribe to. It exceeds the limit for stored resources.
+/// The maximum length in bytes of a URI that clients may subscribe to. It is larger than the limit for stored
+/// resources.
 pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
 
-/// Changes since the last notification of a client.
+/// The changes since the last notification of a client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct News {
     pub(super) prompts: bool,
@@ -35,7 +36,7 @@ pub(in crate::mcp) struct News {
 /// The subscriptions of one client, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
-    /// The number of the client's session, if that may have installs of its own.
+    /// The number of the client's session, if the session may have installs of its own.
     session: Option<u64>,
     seen: Mutex<Seen>,
 }
@@ -50,7 +51,7 @@ impl Subscriber {
     pub(super) fn new(store: &Store, feed: Arc<Feed>, config: &Arc<Config>) -> Self {
         let session = config.session.as_ref().map(|session| session.id());
         let lists = {
-            // As for the feed: if this read fails, the tools count as changed once they can be read.
+            // If this read fails, the tools count as changed once they can be read, as in the feed.
             let tools = session.and_then(|_| store.read(|db| of_session(db, config)).ok().flatten());
             let mut state = feed.state();
             if let Some(session) = session {
@@ -62,12 +63,12 @@ impl Subscriber {
         Self { feed, session, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
     }
 
-    /// Returns the receiver that is notified when there may be news.
+    /// Returns a receiver that is notified when there may be news.
     pub(in crate::mcp) fn changed(&self) -> watch::Receiver<()> {
         self.feed.receiver()
     }
 
-    /// Subscribes to a URI. Returns whether there was room for it. The resource may not exist yet.
+    /// Subscribes to a URI. Returns false if a limit is reached. The resource may not exist yet.
     pub(in crate::mcp) fn subscribe(&self, store: &Store, uri: &str) -> bool {
         let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
         self.subscribe_with(uri, || Watched { validator: now(), changes: 0, subscribers: 0, live: None })

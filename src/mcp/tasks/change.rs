@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 
 use crate::mcp::asker::Asker;
 
-/// The maximum number of changes that wait for one stream. A client that is further behind has to poll.
+/// The maximum number of changes that wait for one stream. A client that falls further behind has to poll.
 const CHANGES: usize = 64;
 
 /// A change of a task, for the streams of its requester.

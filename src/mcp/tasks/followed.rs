@@ -1,4 +1,4 @@
-//! Follows the tasks that a listen stream reports: those in `notifications.taskIds`.
+//! Follows the tasks that a listen stream reports, which are those in `notifications.taskIds` of its request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::mcp::asker::Asker;
 /// The maximum number of tasks that one stream reports.
 const MAX_FOLLOWED: usize = 256;
 
-/// The task ids in the parameters of subscriptions/listen. They travel with the request, since rmcp's filter has no
-/// such field.
+/// The task ids in the parameters of subscriptions/listen. They travel with the request separately, because rmcp's
+/// filter has no field for them.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mcp) struct TaskIds(Vec<String>);
 

@@ -1,8 +1,8 @@
-//! Runs long calls as tasks (an extension of 2026-07-28): the call is answered at once, and its outcome is kept in the
-//! database. Only the requester can poll, follow or cancel a task.
+//! Runs long calls as tasks (an extension of 2026-07-28): a call is answered at once, and its outcome is stored.
 //!
-//! The server that runs a task knows its state ([`RunningTask`]). The outcome is in the database, so that it survives a
-//! reconnect and a restart. If a row says "working" but nobody holds its runner's lock, the server has died.
+//! Only the requester can poll, follow or cancel a task. The server that runs a task keeps its state ([`RunningTask`]).
+//! The outcome is stored in the database, so that it survives a reconnect and a restart. If a row says "working" but
+//! nobody holds its runner's lock, the server has died.
 
 mod change;
 mod followed;
@@ -50,7 +50,8 @@ struct State {
     /// Registered with the first task.
     runner: Option<TaskRunner>,
     running: HashMap<Uuid, Arc<RunningTask>>,
-    /// Outcomes that are not, or not completely, in the database: they contain a token, or could not be written.
+    /// Outcomes that are not, or not completely, in the database, because they contain a confirm token or could not be
+    /// written.
     kept: HashMap<Uuid, Unstored>,
     /// Set when the server ends, so that no further task begins.
     closing: bool,
@@ -74,8 +75,8 @@ impl Tasks {
         }
     }
 
-    /// Creates a task; cancelling it cancels `cancelled`. Returns `None` if the server is ending or the requester has reached its
-    /// limit.
+    /// Creates a task. Cancelling the task cancels `cancelled`. Returns `None` if the server is ending, or if the
+    /// requester has reached its limit.
     pub(super) fn begin(
         &self,
         asker: &Asker,
@@ -182,8 +183,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Ends running tasks: cancels them at `give_up`, and waits for their end, at most until `deadline`. A task that
-    /// has not ended by then is recorded as failed, or as cancelled if its requester cancelled it.
+    /// Ends the running tasks: waits until `give_up`, then cancels them and waits until `deadline`. A task that has not
+    /// ended by then is recorded as failed, or as cancelled if its requester cancelled it.
     pub(super) fn end(&self, give_up: Instant, deadline: Instant) {
         self.state().closing = true;
         self.wait_until_idle(give_up);
@@ -193,7 +194,7 @@ impl Tasks {
         for task in left {
             self.finish(&task, Answered::Nothing);
         }
-        // Releasing the runner's lock queries the database, and nobody should wait for that.
+        // Releasing the runner's lock queries the database, so the state must not be locked meanwhile.
         let runner = self.state().runner.take();
         drop(runner);
     }
@@ -238,7 +239,7 @@ impl Tasks {
         Ok(None)
     }
 
-    /// Returns the row of a task. If the server that ran it is gone, the task has failed.
+    /// Returns the row of a task. If the server that ran it has died, the row is that of a failed task.
     fn row(&self, asker: &Asker, id: Uuid) -> Result<Task, ErrorData> {
         let look = || self.store.read(|db| tasks::get(db, asker.as_str(), id, self.clock.now()));
         let found = look().map_err(|error| error_data(&error))?;
@@ -268,7 +269,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Returns whether the server that runs a task still exists.
+    /// Returns whether the server that runs a task is still running, as far as that is known.
     fn runs(&self, task: &Task, own: Uuid) -> Holding {
         if task.runner == own { Holding::Held } else { self.store.runs_tasks(task.runner) }
     }
@@ -300,7 +301,7 @@ impl Tasks {
         if let Some(known) = self.known_runner() {
             return Ok(known);
         }
-        // The state is not locked here, so that reading tasks does not wait for the database.
+        // The state is not locked here, so that other requests for tasks do not wait for the database.
         let runner = self.store.begin_tasks()?;
         let id = runner.id();
         let mut state = self.state();
@@ -312,7 +313,7 @@ impl Tasks {
         Ok(Some(id))
     }
 
-    /// Returns the answer of [`Tasks::runner`] if it is known without the database.
+    /// Returns the result of [`Tasks::runner`] if it is known without querying the database.
     fn known_runner(&self) -> Option<Option<Uuid>> {
         let state = self.state();
         if state.closing { Some(None) } else { state.runner.as_ref().map(|runner| Some(runner.id())) }
@@ -327,8 +328,8 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
     id.parse().map_err(|_| unknown(id))
 }
 
-/// Returns the same error for a task that does not exist, one of another requester, and a deleted one, so that they
-/// cannot be told apart.
+/// Returns the error for a task that does not exist, was deleted, or belongs to another requester. It is the same for
+/// all three, so that a requester cannot learn about the tasks of others.
 fn unknown(id: &str) -> ErrorData {
     let why = format!("You have no task '{}'; ended tasks are deleted after some time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))

@@ -10,16 +10,16 @@ use mcpkg_store::tasks::{Status, Task};
 /// The suggested time between two polls, in milliseconds.
 const POLL: u64 = 500;
 
-/// The error of a task whose server is gone.
+/// The error of a task that ended because its server stopped or died.
 pub(super) const SERVER_ENDED: &str =
     "The server stopped while it ran this task, but left nothing incomplete. Call the tool again";
 
-/// The message for a task whose server may still run it: the server is on another machine and lost its connection, or
-/// the database does not answer.
+/// The message for a task that may still be running: its server is on another machine and lost its connection, or the
+/// database does not answer.
 pub(super) const UNSEEN: &str =
     "The server that runs this task lost its connection to the database, and may still be running the task";
 
-/// Replaces a confirm token in a stored result. The token goes only to its requester, and is not stored.
+/// The text that replaces a confirm token in a stored result. Only the requester gets the token, and it is not stored.
 const NOT_KEPT: &str = "(not stored; call deploy again)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +43,13 @@ pub(super) struct Ended {
     pub(super) message: Option<String>,
     /// The stored result or error, as JSON.
     pub(super) outcome: Option<String>,
-    /// The complete result, if it contains a token that is not stored.
+    /// The complete result, if it differs from the stored one because it contains a confirm token.
     pub(super) whole: Option<String>,
 }
 
 impl Ended {
-    /// Returns how a task ended. `cancelled` says who cancelled the task, if anybody did. If the tool finished
-    /// nevertheless, the task counts as completed.
+    /// Returns how a task ended. `cancelled` says who cancelled the task, if anybody did. If the tool succeeded anyway,
+    /// the task counts as completed.
     pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
         match (answered, cancelled) {
             (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {
@@ -103,7 +103,7 @@ fn text(result: &CallToolResult) -> Option<String> {
     })
 }
 
-/// Returns the task of a row, without its outcome.
+/// Converts a row to a task without its outcome.
 pub(super) fn task(row: &Task) -> rmcp::model::Task {
     let (id, begun, changed) = (row.id.to_string(), rfc3339(row.created_at), rfc3339(row.updated_at));
     let kept = u64::try_from(row.expires_at.saturating_sub(row.created_at)).unwrap_or(1).max(1);
@@ -113,7 +113,7 @@ pub(super) fn task(row: &Task) -> rmcp::model::Task {
     task
 }
 
-/// Returns the task of a row, with its outcome.
+/// Converts a row to a task with its outcome.
 pub(super) fn detailed(row: &Task) -> DetailedTask {
     let outcome = || -> JsonObject {
         row.outcome.as_deref().and_then(|outcome| serde_json::from_str(outcome).ok()).unwrap_or_default()

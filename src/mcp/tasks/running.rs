@@ -27,7 +27,7 @@ pub struct RunningTask {
 struct State {
     row: Task,
     cancelled: Option<CancelledBy>,
-    /// Open questions to the client, by key, with the channel for the answer.
+    /// The open questions to the client, by key, each with the channel for its answer.
     asked: BTreeMap<String, (InputRequest, oneshot::Sender<Value>)>,
 }
 
@@ -48,7 +48,7 @@ impl RunningTask {
         self.id
     }
 
-    /// Waits until the task is cancelled: by its requester, or because the server ends.
+    /// Waits until the task is cancelled by its requester or because the server ends.
     pub async fn cancelled(&self) {
         self.given_up.cancelled().await;
     }
@@ -60,7 +60,7 @@ impl RunningTask {
         state.row.updated_at = self.clock.now();
     }
 
-    /// Asks the client, which sees the question at its next poll. Returns the answer, or `None` if the task was
+    /// Asks the client a question, which it sees at its next poll. Returns the answer, or `None` if the task was
     /// cancelled.
     pub async fn ask(&self, key: &str, request: InputRequest) -> Option<Value> {
         let (sender, receiver) = oneshot::channel();
@@ -109,7 +109,7 @@ impl RunningTask {
         self.state().cancelled
     }
 
-    /// Returns the task in the form for the first answer to its requester.
+    /// Returns the task without its questions, for the answer to the call that created it.
     pub(in crate::mcp) fn task(&self) -> rmcp::model::Task {
         outcome::task(&self.state().row)
     }

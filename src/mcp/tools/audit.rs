@@ -1,5 +1,7 @@
-//! Logs calls: the tool, the time it took and its outcome. For tools of commands and workflows (contract 004), the line also
-//! contains a summary of the arguments and the answer.
+//! Logs tool calls: the tool, the outcome and the time taken.
+//!
+//! For the tools of contract 004 (commands and workflows), the line also contains a summary of the arguments and the
+//! answer.
 
 use std::time::Instant;
 
@@ -18,8 +20,8 @@ macro_rules! audited {
     };
 }
 
-/// The fields of arguments and answers whose values the log shows: names of stored things, and choices. Other values may be
-/// secret, so the log shows only their size.
+/// The fields of arguments and answers that the log shows with their values. They contain names of stored items, or
+/// choices. Other values may be secret, so the log shows only their size.
 const SHOWN: [&str; 13] = [
     "command", "cursor", "draft", "effect", "group", "id", "limit", "run", "source", "state", "step", "wait_s",
     "workflow",
@@ -59,8 +61,8 @@ impl Call {
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
         // Only the answers of contract 004 begin with a version.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        // Contracts 003 (workspaces) and 004 (commands and workflows) require a log line for each call of their tools. Unless the
-        // server runs as `Identity::Assistant`, reads of the tools of contract 004 are logged only on request.
+        // Contracts 003 (workspaces) and 004 (commands and workflows) require a log line for each call of their tools.
+        // But calls of contract 004's tools that only read are logged by default only under `Identity::Assistant`.
         let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
         Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }
@@ -80,7 +82,7 @@ impl Call {
     }
 }
 
-/// Returns whether the log accepts the line of a call.
+/// Returns whether the log is configured to show the line of a call.
 pub(super) fn is_logged(is_audited: bool) -> bool {
     match is_audited {
         true => tracing::enabled!(target: audited!(), tracing::Level::INFO),
@@ -102,7 +104,7 @@ fn answered(reply: &Reply) -> String {
     }
 }
 
-/// Summarizes an object: the names of its fields, and the values of those that may be shown.
+/// Summarizes an object: the names of all fields, and the values of those in [`SHOWN`].
 fn summary(object: &Map<String, Value>) -> String {
     let told: Vec<String> =
         object.iter().map(|(name, value)| format!("{}={}", name.escape_debug(), short(name, value))).collect();
@@ -126,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_summary_holds_no_value_that_may_be_a_secret() {
+    fn a_summary_contains_no_value_that_may_be_secret() {
         let asked = json!({
             "command": "apps:create", "args": { "token": "hunter2", "name": "web" }, "nonce": "n0nce", "yaml": "key: hunter2",
             "wait_s": 5, "pin": 1234, "step": "x".repeat(100),

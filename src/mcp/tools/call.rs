@@ -113,8 +113,8 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
     }
 }
 
-/// Logs the answer of a workspace tool's call, as contract 003 requires. The log redacts passwords. Answers of other tools are
-/// the user's content, which is never logged.
+/// Logs the answer to the call of a workspace tool, as contract 003 requires. The log redacts passwords. Answers of
+/// other tools are never logged, because they are the user's content.
 fn log_body(tool: &str, outcome: &Result<Reply>) {
     match outcome {
         Ok(reply) => tracing::debug!(tool, answer = %reply.data, "tools/call answers"),
@@ -157,7 +157,8 @@ fn asks(tool: &Tool, context: &Context) -> bool {
     context.asks_before_destructive && tool.is_destructive() && !tool.asks_itself()
 }
 
-/// Uses up a person's consent to a call, or asks for it. This is in addition to consent that the tool itself requires.
+/// Uses up a person's consent to a call, or fails with a request for it. The tool itself may require consent in
+/// addition.
 fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });
@@ -183,7 +184,7 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// The facts that decide the form of a tool's result.
+/// The properties of a tool that decide the form of its result.
 pub(super) struct ResultForm<'a> {
     tool: &'a str,
     shape: Shape,
@@ -222,22 +223,23 @@ fn log_bug(form: &ResultForm<'_>, error: &Error) {
     }
 }
 
-/// The key in a data tool's result that contains its failure, for programs.
+/// The `_meta` key with the failure of a data tool, in a form for programs.
 const FAILURE: &str = "mcpkg/error";
 
-/// The key in the result of a tool that reads content; it contains the metadata of the content.
+/// The `_meta` key with the metadata of content, in the result of a tool that reads content.
 const ITEM: &str = "mcpkg/item";
 
-/// Returns the metadata of content, without the content itself. This is not structuredContent: Claude Code and Codex
-/// would show that to the model instead of the text or the image, and other clients would show both.
+/// Returns the metadata of content, without the content itself. It is put in `_meta`, not in structuredContent: Claude
+/// Code and Codex would show structuredContent to the model instead of the text or image, and other clients would show
+/// both.
 pub(super) fn item(data: Value) -> Option<MetaObject> {
     let Value::Object(mut item) = data else { return None };
     item.retain(|key, _| !matches!(key.as_str(), "text" | "blob"));
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
-/// Converts the output of a data tool. Its structuredContent has to match its outputSchema, so failures have none. The
-/// facts of the run are in `_meta`.
+/// Builds the result of a data tool. Its structuredContent has to match the outputSchema, so failures have none. Facts
+/// about the run are in `_meta`.
 fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     let (mut result, meta) = match outcome {
         Ok(reply) => {
@@ -256,8 +258,8 @@ fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     result
 }
 
-/// Converts a body to content blocks, one for each of its parts. A text file becomes a text resource, unless its
-/// declared type is that of an image.
+/// Converts a body to content blocks, one for each of its parts. A file with valid UTF-8 becomes a text resource,
+/// unless its declared type is an image.
 fn blocks(body: Body) -> Vec<ContentBlock> {
     match body {
         Body::Several(bodies) => bodies.into_iter().flat_map(blocks).collect(),
@@ -294,7 +296,7 @@ fn block(body: Body) -> ContentBlock {
 }
 
 /// Builds the result that contract 001 (projects, prompts, resources and skills) prescribes: one text block and
-/// isError. If the tool has an outputSchema, the data is added; if it reads content, the metadata of the content.
+/// isError. Adds the data if the tool has an outputSchema, or the metadata of the content if the tool reads content.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {

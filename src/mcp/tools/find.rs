@@ -13,7 +13,7 @@ use mcpkg_store::Db;
 #[derive(Clone)]
 pub(in crate::mcp) enum Tool {
     Operation(&'static Entry),
-    /// A data tool: a row of a domain, or one that a program adds.
+    /// A data tool, from a row of a domain or from an embedding program.
     Projected(Box<Projected>),
 }
 
@@ -47,7 +47,7 @@ impl Tool {
         }
     }
 
-    /// Returns the operation name for consent requests, if a call may need consent.
+    /// Returns the operation name to use in consent requests, or `None` if no call of the tool needs consent.
     pub(in crate::mcp) fn consent(&self, config: &Config) -> Option<&str> {
         let may_need_consent = match self {
             Tool::Operation(entry) => entry.may_need_consent,
@@ -56,7 +56,7 @@ impl Tool {
         (may_need_consent || config.asks_before_destructive && self.is_destructive()).then(|| self.asks_as())
     }
 
-    /// Returns the operation name for consent requests about this tool.
+    /// Returns the operation name to use in consent requests about this tool.
     pub(in crate::mcp) fn asks_as(&self) -> &str {
         match self {
             Tool::Projected(tool) => match &tool.answer {
@@ -67,7 +67,7 @@ impl Tool {
         }
     }
 
-    /// Returns whether the tool may destroy existing data, as tools/list declares it.
+    /// Returns whether tools/list declares that the tool may destroy existing data.
     pub(in crate::mcp) fn is_destructive(&self) -> bool {
         let destructive = match self {
             Tool::Operation(entry) => provider::hints(entry.effect, entry.open_world).destructive_hint,
@@ -76,7 +76,7 @@ impl Tool {
         destructive == Some(true)
     }
 
-    /// Returns whether the tool itself asks for the consent that the commands it runs need.
+    /// Returns whether the tool runs commands and itself asks for the consent that they need.
     pub(in crate::mcp) fn asks_itself(&self) -> bool {
         match self {
             Tool::Operation(entry) => entry.runs_commands,
@@ -100,7 +100,8 @@ impl Tool {
     }
 }
 
-/// Returns the tool with this name if it is served, listed or not. Operations win over all other tools.
+/// Returns the tool with this name if it is served, whether it is listed or not. Operations take precedence over data
+/// tools.
 pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<Option<Tool>> {
     if named(name).is_some() {
         return Ok(operation(name, config).map(Tool::Operation));
@@ -118,7 +119,8 @@ pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static 
     named(name).filter(|entry| config.serves(entry))
 }
 
-/// Returns whether calling the tool `name` may change the database, as far as that is known without querying it.
+/// Returns whether calling the tool `name` may change the database. Does not query the database, so every data tool
+/// counts as one that may.
 pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     match named(name) {
         Some(entry) => entry.effect.changes(),
@@ -131,7 +133,7 @@ pub(in crate::mcp) fn writes(name: &str) -> bool {
     named(name).is_some_and(|entry| entry.effect.changes())
 }
 
-/// The operations that are tools, by name. This is a map, because building a list looks up each of its tools.
+/// The operations that are tools, by name. This is a map, because building a list looks up every tool in it.
 static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> = LazyLock::new(|| {
     crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect()
 });

@@ -1,4 +1,4 @@
-//! Answers quick tool calls that only read before they reach rmcp, and writes the reply directly as JSON.
+//! Answers quick tool calls that only read, before they reach rmcp, and writes their results directly as JSON.
 
 use std::borrow::{Borrow, Cow};
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(in crate::mcp) struct HotCall {
     logged: audit::Call,
 }
 
-/// The parameters of tools/call that matter here.
+/// The parameters of tools/call that are needed here.
 #[derive(Deserialize)]
 struct Parameters<'a> {
     #[serde(borrow)]
@@ -40,9 +40,9 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // rmcp's handler runs the other calls. These are calls that write, and calls of workspace tools (`Shape::Rpc`),
-        // whose failures have their own form. Over a network, they are also the calls that the server counts or queues for each
-        // requester. Without a network there is only one client, and its calls run one after another here anyway.
+        // rmcp's handler runs all other calls: calls that write, and calls of workspace tools (`Shape::Rpc`), which
+        // report failures in their own form. Over a network, it also runs calls that are rate-limited or queued for
+        // each requester. Over stdio there is only one client, and its calls run one after another here anyway.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
         if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;
@@ -60,14 +60,14 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Returns whether the call may take long in a large database. Such a call gets a short time limit here. If it exceeds
-    /// the limit, rmcp's handler runs it.
+    /// Returns whether the call may take long in a large database. Such a call has a short time limit here. If it
+    /// exceeds the limit, rmcp's handler runs it again.
     pub(in crate::mcp) fn may_be_long(&self) -> bool {
         self.entry.one_at_a_time
     }
 
     /// Runs the call and appends its result. Returns whether the result may be cached. Returns `None` if rmcp's handler
-    /// has to run the call: there are warnings to log to the client, or the time limit was too short.
+    /// has to run the call, because it has warnings to log to the client or exceeded the time limit.
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
@@ -130,8 +130,8 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     }
 }
 
-/// Appends the same JSON that [`result`] builds. Text goes from the reply to the output without a copy, and an object
-/// that occurs twice is formatted once.
+/// Appends the same JSON as [`result`] builds, but faster: text is written to the output without a copy, and an object
+/// that occurs twice is formatted only once.
 fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,

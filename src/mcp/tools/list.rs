@@ -18,24 +18,25 @@ use mcpkg_store::projects;
 /// The maximum number of tools on one page.
 const PAGE: usize = 250;
 
-/// The `_meta` key with words that Claude Code's tool search ranks above those of the description.
+/// The `_meta` key with search words. Claude Code's tool search ranks them above the words of the description.
 const SEARCH_HINT: &str = "anthropic/searchHint";
 
 /// The name of this list in cursors.
 const LIST: &str = "tools";
 
-/// The operations that are tools. They are built on first use, because building them takes as long as the rest of a start.
+/// The operations that are tools. They are built on first use, because building them takes as long as the rest of the
+/// start.
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
-/// An operation, in each form in which it may be listed.
+/// An operation, in all the forms in which it may be listed.
 struct Described {
     entry: &'static Entry,
     /// The complete form.
     whole: Tool,
-    /// The complete form, but with only the arguments of its contract.
+    /// The complete form, but with only the arguments that its contract has.
     contract: Tool,
-    /// The form that most servers list. It is short, because every client pays for the list in every conversation.
+    /// The form that most servers list. It is short, because the list takes up context in every conversation.
     short: Tool,
 }
 
@@ -113,7 +114,7 @@ pub(in crate::mcp) fn push_list(
     Ok(())
 }
 
-/// The tool after which a page begins, as the cursor encodes it.
+/// The last tool of the previous page, as the cursor encodes it.
 enum PageStart {
     Operation(String),
     Projected(String),
@@ -140,7 +141,7 @@ impl PageStart {
     }
 }
 
-/// Returns the first `limit` data tools after the name `after`, of all providers, by name.
+/// Returns the first `limit` data tools of all providers after the name `after`, sorted by name.
 fn projected(db: &Db<'_>, config: &Config, after: &str, limit: usize) -> Result<Vec<Projected>> {
     let mut found = Vec::new();
     for provider in config.providers.all() {
@@ -179,7 +180,7 @@ fn of_provider(
     }
 }
 
-/// The inputs that decide which tools a client sees. Equal validators mean equal lists.
+/// The data that decides which tools a client sees. Equal validators mean equal lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct ToolsValidator {
     groups: Vec<&'static str>,
@@ -192,7 +193,7 @@ pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsVal
     Ok(ToolsValidator { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
 }
 
-/// Returns the groups whose tools are all listed.
+/// Returns the groups that are listed with all their tools.
 pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     let mut listed = Vec::new();
     for group in groups().filter(|group| config.surface.serves_group(group.name)) {
@@ -247,8 +248,8 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns the form that this server lists. A server that runs as another program lists only the arguments in that program's
-    /// contract.
+    /// Returns the form that this server lists. A server that presents itself as another program lists only the
+    /// arguments in that program's contract.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_any_size_are_the_whole_list_once() {
+    fn pages_of_any_size_contain_each_tool_exactly_once() {
         let (_folder, store, config) = with_installed(600);
         let whole = pages(&store, &config, 10_000).concat();
         let works = |described: &&Described| (described.entry.works)(&config.selection);
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_may_not_reach_is_neither_listed_nor_found() {
+    fn tools_that_a_request_may_not_use_are_neither_listed_nor_found() {
         let (_folder, store, config) = with_installed(10);
         let with = |surface| Config { surface: Arc::new(surface), ..config.clone() };
         let reading = with(Surface { read_only: true, ..Surface::default() });
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_validator_differs_with_the_tools_that_are_data() {
+    fn the_validator_changes_with_the_data_tools() {
         let (_folder, store, few) = with_installed(1);
         let many = Config { providers: Providers(vec![Arc::new(Installed(2))]), ..few.clone() };
         let of = |config: &Config| store.read(|db| validator(db, config)).unwrap();

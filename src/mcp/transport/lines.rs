@@ -1,6 +1,6 @@
 //! Splits incoming bytes into lines.
 
-/// The number of bytes that are kept of a line that is too long. They are enough to find the line's id.
+/// How many bytes of a line that is too long are kept. They are usually enough to find the id of the request.
 const HEAD: usize = 64 << 10;
 
 /// A line without its end, or the beginning of a line that is too long.
@@ -10,7 +10,7 @@ pub(super) enum Cut<'a> {
     TooLong { head: &'a [u8] },
 }
 
-/// The beginning of a line that is not complete yet.
+/// A splitter, which keeps the beginning of a line that is not complete yet.
 pub(super) struct Lines {
     partial: Vec<u8>,
     limit: usize,
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    /// Calls `each` with the last line, which needs no line end.
+    /// Calls `each` with the last line, if it had no line end.
     pub(super) fn finish(self, mut each: impl FnMut(Cut<'_>)) {
         if !self.partial.is_empty() {
             each(self.cut(&self.partial));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_told_once_and_the_next_is_whole() {
+    fn a_line_that_is_too_long_is_reported_once_and_the_next_line_is_complete() {
         assert_eq!(cut(&[b"abc", b"defgh", b"ijk", b"l\nok\n", b"last"], 5), ["too long: abcdefgh", "ok", "last"]);
         assert_eq!(cut(&[b"abcdefgh\nok"], 5), ["too long: abcdefgh", "ok"]);
         assert_eq!(cut(&[b"\n\n"], 5), ["", ""]);

@@ -1,5 +1,7 @@
-//! Contains the code that both transports share: how a server registers itself and ends, and how it reads lines. Also
-//! contains the transport stdio; the other transport is in `http`.
+//! Serves stdio, and contains the code that all transports share: starting threads, registering the server, and
+//! stopping it.
+//!
+//! The transports over HTTP are in `http`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +13,7 @@ use mcpkg_store::{Serving, Store};
 mod lines;
 pub(super) mod stdio;
 
-/// Starts one of the server's own threads.
+/// Starts one of the server's own threads under a name.
 pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
     thread::Builder::new()
         .name(name.to_owned())
@@ -25,29 +27,30 @@ pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
     mcpkg_base::process::on_ending(1, stop).map_err(failed)
 }
 
-/// After a signal, how long to wait for accepted requests.
+/// How long to wait for accepted requests after a signal.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
-/// After a signal, how long to wait before running calls are cancelled. Some clients kill a server two seconds after
-/// the signal.
+/// How long to wait after a signal before running calls are cancelled. Some clients kill a server two seconds after the
+/// signal.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(1);
 
-/// The registration of a server at its database, once that succeeded.
+/// The registration of a server at its database, once it has succeeded. Dropping this value removes it.
 pub(super) struct Announced(
     #[expect(dead_code, reason = "it is taken away when it is dropped")] Arc<Mutex<Option<Serving>>>,
 );
 
-/// The interval between two attempts to register.
+/// How long to wait before the next attempt to register.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Records that a server uses the database, so that `mcpkg restore` refuses to replace it.
+/// Registers a server at its database, so that `mcpkg restore` refuses to replace the database.
 pub(super) fn announce(store: &Store) -> Result<Announced> {
     let announced = Arc::new(Mutex::new(None));
     match store.announce() {
         Ok(serving) => *announced.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving),
         Err(error) if error.code() == Code::Busy || store.location().file().is_none() => return Err(error),
         Err(error) => {
-            // Nobody can replace a database on a read-only disk either. So retry until the disk becomes writable.
+            // The disk may be read-only. Then nobody can replace the database either, so retry until the disk is
+            // writable.
             tracing::warn!(%error, "cannot record that this server is running");
             let (store, waiting) = (store.clone(), Arc::downgrade(&announced));
             spawn("announce", move || {

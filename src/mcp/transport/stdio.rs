@@ -1,7 +1,8 @@
-//! Serves standard input and output: a thread reads and answers, rmcp runs on its own runtime, and a lock protects the output.
+//! Serves MCP over standard input and output.
 //!
-//! The reading thread writes its own answers; rmcp's answers go through a bounded queue to a writing thread. Nothing
-//! else writes to standard output. A client that stops reading stops only these two threads.
+//! One thread reads lines, and writes the answers of the front. rmcp runs on its own runtime. Its answers go through a
+//! bounded queue to a thread that writes them. A lock protects the output, and nothing else writes to it. A client that
+//! stops reading blocks only these two threads.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -28,14 +29,14 @@ use mcpkg_store::Store;
 /// The number of bytes to read at once.
 const READ: usize = 64 << 10;
 
-/// The time before a signal's deadline at which unfinished tasks are marked as failed.
+/// How long before the deadline of a signal unfinished tasks are marked as failed.
 const WRITTEN: Duration = Duration::from_millis(500);
 
 /// Pending answers are written out when they reach this size in bytes.
 const WRITE: usize = 64 << 10;
 
 /// Serves `store` on standard input and output until the input ends or a signal arrives. The server still answers the
-/// requests that it accepted before that; after a signal, it cancels calls that take too long.
+/// requests that it accepted before that. After a signal, it cancels calls that take too long.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
@@ -47,8 +48,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
-    // For a file, one thread is enough. A database server makes tasks wait, which requires a runtime with several
-    // threads.
+    // For a database file, one thread is enough. With a database server, tasks block while they wait for it, which
+    // requires a runtime with several threads.
     let mut runtime = match store.location().file() {
         Some(_) => tokio::runtime::Builder::new_current_thread(),
         None => tokio::runtime::Builder::new_multi_thread(),
@@ -94,7 +95,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             let stopped = stop_input(&input, deadline);
             hub.close();
             in_flight.close(Some(deadline));
-            // Keep the lock for good: the reading thread must not accept another line.
+            // Never release the lock, because the reading thread must not accept another line.
             std::mem::forget(stopped);
             // Normally the process has ended by then. If its client does not read, the unread answers are lost.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
@@ -116,8 +117,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             match ended {
                 Ok(true) => {
                     in_flight.close(None);
-                    // A client that only closes its end of the input still gets its answers. If the client has gone, its calls
-                    // are cancelled.
+                    // A client that closes only its input still gets its answers. If it has closed the output too, its
+                    // calls are cancelled.
                     if mcpkg_base::platform::wait_until_output_is_closed() {
                         ending.cancel();
                         tasks.give_up();
@@ -188,7 +189,7 @@ fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: 
     }
 }
 
-/// Takes the lock of the reading thread, so that it accepts no further line. Returns `None` if that takes until
+/// Takes the lock of the reading thread, so that it accepts no further line. Returns `None` if the lock is not free by
 /// `deadline`.
 fn stop_input(input: &Mutex<()>, deadline: Instant) -> Option<std::sync::MutexGuard<'_, ()>> {
     loop {
