@@ -72,7 +72,7 @@ pub struct Add {
     dry_run: bool,
 }
 
-/// Fails if a text is not the address of a source.
+/// Validates the address of a source, without fetching the source.
 pub fn check_address(text: &str) -> Result<()> {
     Address::parse(text, None, None).map(drop)
 }
@@ -106,7 +106,7 @@ impl Add {
         command
     }
 
-    /// Returns the options that select files.
+    /// Returns the options that [`Add::command`] leaves out: the selected files and plugins, and the source's name.
     fn selection(&self) -> String {
         let only = self.only.iter().map(|pattern| format!(" --only {}", quote(pattern)));
         let plugins = self.plugin.iter().map(|plugin| format!(" --plugin {}", quote(plugin)));
@@ -217,7 +217,7 @@ impl Operation for Add {
             "get later changes with `mcpkg source update {name}`; list its items with `mcpkg source show {name}`"
         ));
         let reply = match context.confirmation {
-            // A person has read them before the question.
+            // The question above already showed the findings.
             Confirmation::Ask => reply,
             Confirmation::Given | Confirmation::Nobody => reply.warn(contents.audit.lines(Severity::Warning)),
         };

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_a_repository() {
+    fn repository_addresses_are_parsed() {
         for (text, url, reference, path, name) in [
             ("anthropics/skills", "https://github.com/anthropics/skills", None, "", "skills"),
             ("o/r@v1.2", "https://github.com/o/r", Some("v1.2"), "", "r"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_the_disk() {
+    fn existing_paths_are_folders_repositories_or_bundles() {
         let scratch = tempfile::tempdir().unwrap();
         let path = |name: &str| scratch.path().join(name).display().to_string();
         for folder in ["kit", "bare.git/objects", "bare.git/refs"] {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn unsafe_and_invalid_addresses_are_refused() {
         for text in [
             "http://example.com/a.git",
             "git://example.com/a.git",

@@ -1,6 +1,7 @@
-//! The approval to fetch from a stored source. A user approves a source by adding or installing it on this machine, or
-//! when mcpkg asks. Otherwise, a database from somebody else could make mcpkg read any folder of this machine, or fetch
-//! from any host.
+//! Checks that a user approved fetching from a stored source on this machine.
+//!
+//! You approve a source by adding or installing it on this machine, or by answering mcpkg's question. Without this
+//! check, a database from somebody else could make mcpkg read any folder of this machine, or fetch from any host.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Counts what an update does to a source's items: which skills, prompts and so on come, change and go.
+//! Counts how an update changes a source's items: which skills, prompts and so on it adds, changes and deletes.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -88,8 +88,8 @@ impl Contents {
     }
 }
 
-/// Computes the SHA-256 of a source's files: of the mode, SHA-256 and path of each file, in a format like that of `git
-/// ls-tree -z`.
+/// Computes the SHA-256 over all files of a source: the mode, SHA-256 and path of each file, in a format like that of
+/// `git ls-tree -z`.
 #[derive(Default)]
 pub struct Digest(sha256::Hasher);
 

@@ -80,14 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_read_from_gits_own() {
+    fn progress_is_parsed_from_gits_output() {
         assert_eq!(counted("Receiving objects:  45% (9/20), 1.20 MiB | 1 MiB/s"), Some((9, 20)));
         assert_eq!(counted("remote: Counting objects: 45% (9/20)"), None);
         assert_eq!(counted("From file:///x"), None);
     }
 
     #[test]
-    fn objects_come_one_after_the_other_or_not_at_all() {
+    fn objects_are_read_in_order_and_truncated_output_fails() {
         let mut seen = Vec::new();
         let said = b"aa blob 3\nabc\nbb blob 0\n\n";
         let mut collect = |at: usize, content: &mut dyn Read| {

@@ -1,4 +1,4 @@
-//! Hints about the files of a source that are left out, each with the command that takes them.
+//! Builds hints about the files of a source that were left out, each with the command that adds them.
 
 use std::collections::BTreeSet;
 

@@ -48,7 +48,7 @@ impl Operation for List {
     }
 }
 
-/// Returns in a word or two what a source follows: a branch, tag, commit or folder.
+/// Describes what a source follows: `branch main`, `tag v1`, `commit` or `folder`.
 pub(super) fn followed(origin: &Origin) -> String {
     match (&origin.reference, &origin.commit) {
         (Some(reference), _) => shown(reference).replace('\'', ""),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_of_a_commit_comes_back_for_that_commit_and_path() {
+    fn cached_paths_belong_to_one_commit_and_folder() {
         let folder = tempfile::tempdir().unwrap();
         let listed = |path: &str, is_link| Listed { path: path.to_owned(), is_link };
         let all = vec![listed("a b/é.md", false), listed("CLAUDE.md", true)];

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_comes_back_as_it_was_written() {
+    fn a_lock_file_is_read_back_unchanged() {
         let read = lock(|_| {}).unwrap();
         assert_eq!(read.sources[0].choice.only, ["skills"]);
         assert_eq!(Lockfile::parse(&read.text().unwrap()).unwrap(), read);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lock_may_not_say() {
+    fn invalid_lock_files_are_refused() {
         for (what, change) in [
             ("a path out", ("/sources/0/items/0/path", serde_json::json!("../x"))),
             ("no commit", ("/sources/0/commit", serde_json::json!("main"))),

@@ -124,7 +124,7 @@ impl<'c> Mirror<'c> {
     }
 
     /// Finds the branch or tag with this name; `None` means the default branch. A full commit hash is returned without
-    /// a look at the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag.
+    /// asking the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if git::is_commit(wanted) {

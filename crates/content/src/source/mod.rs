@@ -1,11 +1,14 @@
 //! `mcpkg source`: adds content from elsewhere to a project, and updates it from there.
 //!
-//! A user gives an [`address`]. git fetches the repository into a [`mirror`], and the [`tree`] of a commit is written to a
-//! temporary folder ([`lay_out`]). The rules of import read the files there ([`contents`]), and the items get names that do
-//! not clash ([`naming`]). A repository may list its plugins in a [`marketplace`](crate::import::plugins::marketplace). An [`offer`] shows what would be added, and [`write`] adds it. Later, new versions are merged with
-//! the changes made in the project ([`plan`], [`apply`]), even if files were [renamed](renames). [`changes`] counts what an
-//! update does. Before an update, the user must have approved the source on this machine, so that somebody else's database cannot make mcpkg fetch
-//! anything ([`approval`]).
+//! You give an [`address`]. git fetches the repository into a [`mirror`], and the files of a commit ([`tree`]) are
+//! written to a temporary folder ([`lay_out`]). The rules of import read the files there ([`contents`]), and the items
+//! get names that do not clash ([`naming`]). A repository may list its plugins in a
+//! [`marketplace`](crate::import::plugins::marketplace). An [`offer`] shows what would be added, and [`write`] adds it.
+//!
+//! Later, new versions are merged with the changes made in the project ([`plan`], [`apply`]), even if files were
+//! [renamed](renames). [`changes`] counts how an update changes the items. Before any fetch, the user must have
+//! approved the source on this machine, so that somebody else's database cannot make mcpkg fetch anything
+//! ([`approval`]).
 
 mod add;
 pub(crate) mod address;

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refs_have_words() {
+    fn refs_are_shown_as_branches_and_tags() {
         assert_eq!(shown("refs/heads/main"), "branch 'main'");
         assert_eq!(shown("refs/tags/v1"), "tag 'v1'");
         assert_ne!(mirrored("refs/heads/a"), mirrored("refs/heads/a/b"));

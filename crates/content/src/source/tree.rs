@@ -1,4 +1,4 @@
-//! Parses what git prints about the files of a commit.
+//! Parses git's list of the files of a commit, and its list of the differences between two commits.
 
 use crate::import::paths::entered::VERSION_CONTROL;
 use mcpkg_base::inside::stays_inside;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leaves_its_folder_is_none() {
+    fn paths_outside_the_folder_or_in_version_control_are_refused() {
         for (path, good) in [
             ("a/b c/é.md", true),
             (".github/x", true),

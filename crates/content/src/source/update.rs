@@ -203,7 +203,7 @@ impl Update {
         Ok(findings)
     }
 
-    /// Returns the options of a source with those of this command.
+    /// Returns the options of a source, extended by the flags of this command (`--plugin` and `--documents`).
     fn choice(&self, origin: &Origin) -> Result<Choice> {
         let mut choice = origin.choice.clone();
         if self.documents && choice.takes == Takes::Agents {
