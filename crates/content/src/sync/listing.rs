@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_becomes_what_it_shall_be_and_what_others_wrote_meanwhile_stays() {
+    fn a_list_is_updated_and_changes_by_others_stay() {
         let before = [server("a", "a"), server("b", "b"), server("d", "d")];
         let after = [server("a", "a"), server("b", "new"), server("c", "c")];
         let rows: Vec<Write> =

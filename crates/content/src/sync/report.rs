@@ -16,7 +16,6 @@ use mcpkg_core::op::{Body, Reply, Table};
 pub(super) struct Report<'r> {
     pub(super) project: &'r str,
     pub(super) folder: &'r Path,
-    /// Whether this is a dry run.
     pub(super) dry: bool,
 }
 

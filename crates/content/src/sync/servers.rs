@@ -82,7 +82,7 @@ pub(super) fn set_paths(steps: &mut [Step], contents: &Contents) -> Result<()> {
     Ok(())
 }
 
-/// Returns the servers that the folder should have, by path. The `enabled` flag stays as it is in the folder, because each
+/// Returns the servers that the folder should have, by path. The folder's `enabled` flags stay unchanged, because each
 /// user decides which servers to enable.
 pub(super) fn wanted(steps: &[Step], contents: &Contents) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
@@ -125,7 +125,7 @@ pub(super) fn switched_off(steps: &[Step], contents: &Contents) -> Result<Vec<St
     Ok(names)
 }
 
-/// Returns those agents' files that need other content than their steps say, because one of their servers changed.
+/// Returns the agents' files whose content must differ from that in their steps, because one of their servers changed.
 pub(super) fn agent_files(
     steps: &[Step],
     contents: &Contents,

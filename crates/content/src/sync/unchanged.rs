@@ -1,4 +1,4 @@
-//! Checks whether a sync has anything to do. No file is read for this.
+//! Checks whether a sync has anything to do, without reading any file.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -42,8 +42,8 @@ struct Tree<'t> {
 }
 
 impl Tree<'_> {
-    /// Returns the metadata of a file or folder at `path` below the top. `None` if there is none of this kind, or if it
-    /// cannot be read.
+    /// Returns the metadata of a file or folder at `path` below the top. `None` if nothing of this kind is there, or if
+    /// it cannot be read.
     fn stat(&mut self, path: &str, is_folder: bool) -> Option<Stat> {
         if path.is_empty() {
             let metadata = disk::metadata(self.top).ok()?.filter(|metadata| metadata.is_dir() && is_folder)?;

@@ -169,7 +169,7 @@ mod tests {
     use mcpkg_store::projects::Selection;
 
     #[test]
-    fn no_row_is_carried_out_that_leads_out_of_the_folder_or_into_git() {
+    fn rows_with_paths_outside_the_folder_or_in_git_are_refused() {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("test.db")).expect("a database");
         let blob = store.write(|db| blobs::put_known(db, &sha256::of(b"evil"), b"evil")).expect("a blob");
