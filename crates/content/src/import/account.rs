@@ -113,7 +113,7 @@ impl Account {
         self.hints_with((unread > 0).then_some(hint))
     }
 
-    /// Returns the hint about skills with the name of another skill.
+    /// Returns the hint about skills that were skipped because agents find another skill with the same name.
     fn other_skills(&self) -> Option<String> {
         let is_main =
             |left: &&LeftOut| left.reason == Reason::OtherSkill && left.path.to_lowercase().ends_with("/skill.md");
@@ -130,7 +130,7 @@ impl Account {
         ))
     }
 
-    /// Returns the hints for a terminal. `optional` are those about files that an option takes.
+    /// Returns the hints for a terminal. `optional` are the hints about files that an option would import.
     pub fn hints_with(&self, optional: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut hints = self.grouped_notes();
         if !self.same.is_empty() {

@@ -60,9 +60,9 @@ impl Gathered {
         Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
     }
 
-    /// Like [`Gathered::of`], with an audit of the files. Findings in files that the project has already are not reported.
-    /// If nobody `accepts` critical findings, the files with them are left out, and whole skills if one of their files is
-    /// left out.
+    /// Like [`Gathered::of`], and also audits the files. Findings in files that the project already has are not
+    /// reported. Unless `accepts` is set, files with critical findings are left out. If one file of a skill is left
+    /// out, so is the whole skill.
     pub fn audited(
         mut recognised: Recognised,
         secrets: Secrets,

@@ -36,7 +36,7 @@
 //! 7. The reply is "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server". It also reports one skipped file and two
 //!    duplicates.
 //!
-//! In stage 2, the manifests of plugins come before paths: [`plugins`] has what they say about files.
+//! In stage 2, the manifests of plugins take precedence over paths: [`plugins`] reads what they say about files.
 //!
 //! All stages report about single files to the [`account`]: duplicates, skipped files with the [`reason`], and notes.
 //! The module [`crate::same`] explains when two files have the same content. [`mcpkg_agents::agents`] has the facts

@@ -20,7 +20,6 @@ pub struct Opener {
     held: u64,
 }
 
-/// A file that was opened.
 pub struct Opened {
     pub content: NewContent,
     pub executable: bool,

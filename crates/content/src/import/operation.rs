@@ -128,7 +128,8 @@ impl Operation for Import {
         if is_empty && !self.only.is_empty() && !account.left_out.iter().any(is_unreadable) {
             return Err(self.nothing_named());
         }
-        // A dry run shows everything, and a person at a terminal is asked.
+        // Keep files with critical findings for now: a dry run shows them, and a person at a terminal is asked about
+        // them below.
         let accepts = self.dry_run || context.confirmation == Confirmation::Ask;
         let update = Update::from(self.update);
         let (gathered, audited) = Gathered::audited(recognised, secrets, update, accepts, project.context())?;

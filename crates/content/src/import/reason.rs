@@ -18,7 +18,8 @@ pub enum Reason {
     NoPlace,
     /// A file that no agent reads, such as a program's source.
     Unread,
-    /// A file of a skill where no agent looks for skills, such as a translation, if agents find another skill of that name.
+    /// A file of a skill in a folder where no agent looks, such as a translation, if agents find another skill of that
+    /// name.
     OtherSkill,
     /// Instructions or settings at the root of somebody else's repository.
     Contributors,

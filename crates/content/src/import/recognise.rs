@@ -46,8 +46,8 @@ pub struct Choice<'c> {
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
-    /// Whether files that no agent reads become documents. Otherwise only those do that an export contains, or that the
-    /// user named by their path or by `only`.
+    /// Whether files that no agent reads become documents. If not, only those become documents that are in an export,
+    /// or that the user named by path or with `only`.
     pub documents: bool,
     /// Whether this is somebody else's repository as a whole. Then instructions and settings at its root, which are for
     /// those who work on it, are imported only if `only` names them without wildcards.
@@ -174,7 +174,8 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
     recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
     let are_known = choice.resources >= unopened.len().div_ceil(2);
     let (mut files, mut unmerged) = open(unopened, are_known, context)?;
-    // If only a part of a plugin is imported, its manifest is read, but its commands were not asked for.
+    // Import commands that are written in a manifest only with the whole plugin. For a part of a plugin, the manifest
+    // is read too, but the user did not ask for its commands.
     let whole = places.iter_mut().zip(&found.roots).filter(|(_, root)| root.is_named && !root.is_export);
     for (places, _) in whole {
         for (relative, text) in places.take_inline() {
@@ -215,7 +216,7 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
         };
         let read = |path: &str| {
             let file = root.base.join(path);
-            // The manifest of an Agent Plugin must lie in the plugin, even if it is a link.
+            // The manifest of an Agent Plugin must be inside the plugin, even if it is a link.
             let is_top = file.file_name().is_some_and(|name| name == open_plugins::MANIFEST);
             let is_found =
                 known.contains(path) && (!is_top || file.parent().is_some_and(|plugin| lies_below(&file, plugin)));
@@ -229,13 +230,13 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
             continue;
         }
         let folder = root.base.file_name().unwrap_or_default().to_string_lossy();
-        // The folder of a skill among others has the skill's name.
+        // In a folder of skills, a skill's folder has the name of the skill.
         let is_among = || root.base.parent().and_then(Path::file_name).is_some_and(|above| above == "skills");
         let name = Some(()).filter(|()| root.is_named && !is_among()).and_then(|()| Places::name_of_root(&read));
         let name = name.unwrap_or_else(|| folder.into_owned());
         let mut places = Places::of_folder(paths.iter().copied(), choice.kind, (&name, root.is_named), &read);
         if !root.is_named {
-            // The rest of the plugin is not among the files, so its manifest seems to be wrong.
+            // The manifest only seems to be wrong, because the rest of the plugin is not among the files.
             places.take_notes();
             if root::is_plugin(&root.base) {
                 places.add_plugin("");
@@ -249,12 +250,12 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
     all
 }
 
-/// Whether the target of a link lies in a folder, with all links resolved.
+/// Returns whether the target of a link is in a folder, with all links resolved.
 fn lies_below(link: &Path, folder: &Path) -> bool {
     matches!((mcpkg_base::platform::real(link), mcpkg_base::platform::real(folder)), (Ok(real), Ok(folder)) if real.starts_with(&folder))
 }
 
-/// Whether there is a file at a path below a folder, without a link on the way.
+/// Returns whether there is a file at a path below a folder, without a link on the way.
 fn is_file_below(folder: &Path, path: &str) -> bool {
     let mut at = folder.to_path_buf();
     let mut is_file = false;

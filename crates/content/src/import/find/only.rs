@@ -36,8 +36,8 @@ impl Only {
         })
     }
 
-    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file. Without patterns
-    /// that name files, all match.
+    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file. If no pattern
+    /// names files, all files match.
     pub fn takes(&self, relative: &str) -> bool {
         (self.named.is_empty() || self.names(relative)) && !matches(&self.excluded, relative)
     }
@@ -65,7 +65,7 @@ impl Parts {
         above.find_map(|end| self.0.get(&relative[..end])).copied().unwrap_or_default()
     }
 
-    /// Chooses what the links in chosen parts lead to, if it is below `base`.
+    /// Also chooses the targets of links in chosen parts, if they are below `base`.
     pub fn follow(&mut self, found: &Inventory, base: &Path) {
         let files = found.candidates.values().filter_map(|file| Some((&file.relative, file.real.as_ref()?)));
         let folders = found.folder_links.values().map(|link| (&link.relative, &link.real));

@@ -8,8 +8,8 @@ use crate::import::paths::agents::{self, Role};
 use mcpkg_agents::agents::ALL;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the folder that paths are relative to, if `path` is or is in an agent's folder, or a folder of a plugin. For
-/// example, `/p` for `/p/.claude/commands/a.md`.
+/// Returns the folder that paths are relative to, if `path` is an agent's folder, a folder of a plugin, or inside one
+/// of them. For example, `/p/.claude/commands/a.md` -> `/p`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     let is_place = |path: &Path| {
         let names = [path.parent().and_then(name_of), name_of(path)];
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_count_from_above_the_agents_folder() {
+    fn paths_are_relative_to_the_folder_above_the_agents_folder() {
         let base = |path: &str| base(Path::new(path), false).map(|base| base.display().to_string());
         for inside in
             ["/p/.claude", "/p/.claude/commands", "/p/.claude/commands/a/b.md", "/p/.claude/skills/x/.cursor/rules"]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_named_is_what_its_folder_says() {
+    fn a_single_file_is_recognized_by_its_agents_folder() {
         let base = |path: &str| super::base(Path::new(path), true).map(|base| base.display().to_string());
         for path in [
             ".cursor/mcp.json",

@@ -100,7 +100,7 @@ fn of(agent: &'static Agent) -> Vec<Place> {
     places
 }
 
-/// Whether a folder of this name belongs to an agent, or contains only files that mcpkg recognizes.
+/// Returns whether a folder of this name belongs to an agent, or contains only files that mcpkg recognizes.
 pub fn is_folder(name: &str) -> bool {
     let known = |agent: &&Agent| agent.imports.folders.contains(&name) || agent.imports.plugins.contains(&name);
     name == SHARED || name == cline::RULES || ALL.iter().any(known)
@@ -146,14 +146,14 @@ pub fn of_folder(name: &str) -> Option<&'static str> {
     places().iter().find(|place| place.folder.len() > 1 && place.folder[0] == name).and_then(|place| place.agent)
 }
 
-/// Whether the agent's commands ask for their arguments in words, because the agent does not fill in placeholders.
+/// Returns whether the agent's commands ask for their arguments in words, because the agent does not fill in placeholders.
 pub fn asks_in_words(agent: Option<&str>) -> bool {
     let asks = |agent: &Agent| matches!(agent.project.commands, Commands::FilesInWords { .. });
     agent.and_then(mcpkg_agents::agents::with_id).is_some_and(asks)
 }
 
-/// Returns the agent that reads instructions from files with this name, and how the agent applies them; `None` if the name is
-/// not one of instructions. No agent is returned for `AGENTS.md`, which many agents read.
+/// Returns the agent that reads instructions from files with this name, and how the agent applies them; `None` for any
+/// other name. For `AGENTS.md`, which many agents read, the agent is `None`.
 pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {
     if name == "AGENTS.md" {
         return Some((None, Form::Plain));
@@ -169,8 +169,8 @@ pub fn at_root(name: &str) -> Option<&'static str> {
     own.or_else(|| (name == cline::RULES).then_some(cline::ID))
 }
 
-/// Recognizes a file by its ending, no matter in which folder it is: `a.prompt.md` is a prompt. Returns the agent that uses
-/// the ending as well.
+/// Recognizes a file by its ending, in whatever folder it is: `a.prompt.md` is a prompt. Returns its role and format,
+/// the agent that uses the ending, and the ending.
 pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)> {
     let known = ALL
         .iter()
@@ -210,7 +210,7 @@ pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<
         .or_else(|| ALL.iter().find(|agent| is_servers(agent, name, last)).map(|agent| (Kind::Servers, agent.id)))
 }
 
-/// Whether this is the name and the folder of the file in which an agent lists its MCP servers.
+/// Returns whether this is the name and the folder of the file in which an agent lists its MCP servers.
 fn is_servers(agent: &Agent, name: &str, folder: &str) -> bool {
     agent.servers.project.is_some_and(|file| match file.rsplit_once('/') {
         Some((own_folder, own_name)) => (own_folder, own_name) == (folder, name),
@@ -224,7 +224,7 @@ mod tests {
     use mcpkg_agents::forms::rule::CURSOR;
 
     #[test]
-    fn what_is_one_agents_alone_is_known_by_its_path() {
+    fn files_of_one_agent_are_recognized_by_their_paths() {
         let cases = [
             (".mcp.json", Kind::Servers, "claude_code"),
             ("web/.vscode/mcp.json", Kind::Servers, "vscode"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_say_what_a_file_is_wherever_it_lies() {
+    fn endings_identify_files_in_any_folder() {
         assert_eq!(by_ending("a.prompt.md").map(|found| found.0), Some(Role::Prompt));
         assert_eq!(by_ending("a.agent.md").map(|found| found.0), Some(Role::Subagent));
         assert_eq!(by_ending("a.mdc").map(|found| found.1), Some(Form::Rule(&CURSOR)));

@@ -50,9 +50,9 @@ pub struct ForAgent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginFile {
     No,
-    /// Of a plugin in a vendor's format.
+    /// A part of a plugin in a vendor's format.
     Vendor,
-    /// Of an Agent Plugin.
+    /// A part of an Agent Plugin.
     Open,
 }
 

@@ -113,7 +113,7 @@ fn folder_with_lower_main(path: &str) -> Option<&str> {
     }
 }
 
-/// Whether a text has the front matter that every skill has. A document may also be called `skill.md`.
+/// Returns whether a text has the front matter that every skill has. A document may also be called `skill.md`.
 fn describes_skill(text: &[u8]) -> bool {
     keys_in(text).is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_a_skill_of_all_unless_it_holds_more() {
+    fn a_skill_at_the_root_contains_all_files_unless_there_is_other_content() {
         let alone = ["SKILL.md", "README.md", "agents/x.md", ".github/workflows/ci.yml", "assets/template/SKILL.md"];
         let folders = of(alone);
         assert!(alone.iter().all(|path| folders.skill(path) == Some("")));

@@ -89,8 +89,8 @@ impl Places {
         Self { folders, plugins, kind, name: name.to_owned(), prefix }
     }
 
-    /// Returns the name of the skill in a folder, if its SKILL.md has a valid one: agents call a skill at the top of a
-    /// repository by it, because the name of a clone's folder is arbitrary.
+    /// Returns the name in the SKILL.md of a folder, if it is valid. Agents use it for a skill at the top of a
+    /// repository, because the name of a clone's folder is arbitrary.
     pub fn name_of_root(read: ReadFile<'_>) -> Option<String> {
         let name = read(MAIN).and_then(|text| destination::name_in(&text))?;
         let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -102,12 +102,12 @@ impl Places {
         self.plugins.open_part(relative)
     }
 
-    /// Returns notes about manifests of plugins.
+    /// Takes the notes about manifests of plugins.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.plugins.notes)
     }
 
-    /// Returns the commands whose text is in a manifest, by the paths that they get, in place of files.
+    /// Takes the texts of commands that are written in a manifest itself, by the paths under which they are imported.
     pub fn take_inline(&mut self) -> BTreeMap<String, String> {
         std::mem::take(&mut self.plugins.inline)
     }
@@ -207,8 +207,8 @@ impl Places {
         Destination { agent, skill, ..Destination::plain(Role::Skill, relative.to_owned()) }
     }
 
-    /// Whether agents look for a skill in this folder: it is in an agent's folder, in a plugin's or the root's folder `skills`,
-    /// a manifest lists it, or it is the root itself.
+    /// Returns whether agents look for a skill in this folder: in an agent's folder, in the `skills` folder of a plugin
+    /// or of the root, in a folder that a manifest lists, or at the top of a plugin or of the root.
     fn reads_skill(&self, folder: &str) -> bool {
         let plugin = self.folders.plugin(&format!("{folder}/{MAIN}")).unwrap_or_default();
         let is_whole = folder == plugin || format!("{folder}/") == self.prefix;
@@ -292,7 +292,7 @@ impl Places {
     }
 }
 
-/// The file in a plugin with its MCP servers.
+/// The file in which a plugin lists its MCP servers.
 const PLUGINS_SERVERS: &str = ".mcp.json";
 
 /// The endings of subagents' files, longer ones first because a shorter one also matches.
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_reason() {
+    fn skipped_files_have_a_reason() {
         for (path, reason) in [
             (".env", Reason::Hidden),
             ("plugins/a/.app.json", Reason::Apps),
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_gets_where_it_came_from() {
+    fn a_taken_name_gets_a_folder_as_its_prefix() {
         let first = |path: &str, count: usize| {
             let place = one(path);
             let origins = place.origins(path);

@@ -146,7 +146,8 @@ impl Placing {
         }
     }
 
-    /// For a file in one client's folder of a plugin, finds the equal file that is in the same place for all agents.
+    /// Finds the equal file for all agents, if a file is in one client's folder of a plugin. For example,
+    /// `com.github.copilot/hooks/a.sh` -> `hooks/a.sh`.
     fn for_all(&self, file: &File, content: &NewContent) -> Option<usize> {
         let folder = client_of(&file.relative)?.imports.namespace?;
         let path = file.relative.replacen(&format!("{folder}/"), "", 1);
@@ -172,7 +173,8 @@ impl Placing {
                 self.duplicate(file, at);
                 return Ok(());
             }
-            // The placed file is what a deploy writes from this one for an agent that would do more with its text.
+            // The placed file may be the variant that a deploy writes from this file for an agent that would do more
+            // with its text. Then this file is the original.
             if at >= self.known.listed
                 && to.agent.is_some_and(|agent| !inert::fills_in_arguments(agent))
                 && let Ok(text) = std::str::from_utf8(&item.content.bytes()?)

@@ -109,8 +109,9 @@ pub fn without_inputs(server: &Server) -> Server {
     server
 }
 
-/// Returns whether two servers are one in the files of a plugin for several agents, such as `.mcp.json` and `mcp.json`. The files
-/// differ in what they can express, so only the program and the address are compared.
+/// Returns whether two servers are the same server of one plugin, listed in files for different agents, such as
+/// `.mcp.json` and `mcp.json`. These files differ in what they can express, so only transport, address, program and
+/// arguments are compared.
 fn is_of_one_plugin(server: &Server, other: &Server) -> bool {
     let place = |server: &Server| {
         let path = server.origin.path.as_deref()?;

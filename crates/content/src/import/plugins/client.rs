@@ -4,7 +4,7 @@ use crate::import::paths::agents::{self, Role};
 use crate::import::paths::destination::{Destination, PluginFile};
 use mcpkg_store::agent_files::Kind;
 
-/// Whether a folder at the top of an Agent Plugin belongs to one client: `com.vendor.client`.
+/// Returns whether a folder at the top of an Agent Plugin belongs to one client: `com.vendor.client`.
 pub(super) fn is_namespace(folder: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -12,7 +12,7 @@ pub(super) fn is_namespace(folder: &str) -> bool {
     folder.matches('.').count() >= 2 && folder.split('.').all(is_word)
 }
 
-/// Returns what a file in a client's folder is. A client that mcpkg does not know has only plain files.
+/// Returns what a file in a client's folder becomes. If mcpkg does not know the client, all its files are plain files.
 pub(super) fn of_client(path: &str, namespace: &str, below: &str) -> Destination {
     let client = agents::with_namespace(namespace);
     let (Some(agent), Some((_, folders))) = (client, agents::in_plugins()) else { return Destination::as_file(path) };

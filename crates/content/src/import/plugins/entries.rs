@@ -4,26 +4,26 @@ use std::ops::Range;
 
 use mcpkg_agents::servers::dialect::Dialect;
 
-/// What stands before and after the servers of an entry in a file that has only those.
+/// The text before the servers in a file that [`opened`] creates.
 const OPENED: &str = "{\"mcpServers\":";
 const CLOSED: char = '}';
 
-/// Returns the plugins whose entries have servers, and the places of the servers in the text.
+/// Returns the plugins whose entries contain servers, each with the position of these servers in the text.
 pub fn places(dialect: &Dialect, text: &str) -> Vec<(String, Range<usize>)> {
     dialect.document.in_list(text, "plugins")
 }
 
-/// Returns the name of a plugin's server among all servers of the file.
+/// Returns the name of a plugin's server among all servers of the file: plugin `kit` and server `db` -> `kit/db`.
 pub fn name(plugin: &str, server: &str) -> String {
     format!("{plugin}/{server}")
 }
 
-/// Returns a file that has only these servers.
+/// Returns the text of a file that contains only these servers.
 pub fn opened(servers: &str) -> String {
     format!("{OPENED}{servers}{CLOSED}")
 }
 
-/// Returns the servers in a file of [`opened`]; `None` if the file has another form now.
+/// Returns the servers in a text that [`opened`] created; `None` if the text no longer has this form.
 pub fn closed(text: &str) -> Option<&str> {
     text.strip_prefix(OPENED)?.strip_suffix(CLOSED)
 }

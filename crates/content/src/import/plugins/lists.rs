@@ -23,21 +23,21 @@ use mcpkg_store::agent_files::Kind;
 pub struct Lists {
     pub files: BTreeMap<String, Destination>,
     pub kept: BTreeMap<String, Kind>,
-    /// The texts of commands in the manifest itself, by the paths that they get.
+    /// The texts of commands that are written in the manifest itself, by the paths under which they are imported.
     pub inline: BTreeMap<String, String>,
     /// Folders of skills, and folders that contain such folders.
     pub skills: Vec<String>,
-    /// The default folders that the manifest's agent does not read because of it.
+    /// The default folders that the manifest's agent does not read, because the manifest replaces them.
     pub replaced: BTreeSet<&'static str>,
     pub notes: Vec<Note>,
 }
 
-/// Why a manifest's entry has no effect.
+/// The reason why an entry of a manifest has no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wrong {
     /// The path does not stay in the plugin, or does not begin with `./` where that is needed.
     Path,
-    /// It is a folder where only files are allowed, or a file that is not Markdown.
+    /// A folder where only files are allowed, or a file that is not Markdown.
     NotMarkdown,
     Form,
     Missing,
@@ -45,7 +45,7 @@ enum Wrong {
 }
 
 impl Wrong {
-    /// Whether a strict agent rejects the plugin for this.
+    /// Returns whether a strict agent rejects the whole plugin for this reason.
     const fn is_fatal(self) -> bool {
         matches!(self, Self::Path | Self::NotMarkdown | Self::Form)
     }
@@ -67,7 +67,7 @@ struct Entry<'m> {
     path: &'m str,
 }
 
-/// What reads one manifest.
+/// The state of reading one manifest.
 struct Reading<'r> {
     folder: &'r str,
     agent: &'static Agent,
@@ -127,7 +127,7 @@ impl Lists {
 }
 
 impl Lists {
-    /// Returns a note about files that look like subagents and lie next to listed ones, but are not listed.
+    /// Returns a note about files that look like subagents and are next to listed ones, but are not listed.
     pub fn forgotten(&self, path: &str, agent: &Agent, paths: &BTreeSet<&str>, read: ReadFile<'_>) -> Option<Note> {
         let folder_of = |path: &str| path.rfind('/').map_or(0, |end| end + 1);
         let subagents = self.files.iter().filter(|(_, to)| to.role == Role::Subagent).map(|(path, _)| path);
@@ -153,7 +153,7 @@ impl Lists {
     }
 }
 
-/// The largest number of files next to listed ones that are read.
+/// The maximum number of files next to listed ones that are read.
 const MAX_LOOKED_AT: usize = 1000;
 
 impl<'r> Reading<'r> {
@@ -187,7 +187,7 @@ impl<'r> Reading<'r> {
                 for value in values {
                     match value {
                         Value::String(path) => entries.push(Entry { name: None, path }),
-                        // The manifest itself is stored, and its servers and hooks with it.
+                        // Servers and hooks in the manifest are stored with the manifest itself.
                         Value::Object(_) if is_file => {}
                         other => self.is_wrong(Wrong::Form, list, &other.to_string()),
                     }
@@ -217,7 +217,7 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// Takes a command whose text is in the manifest, as if it were a file in the folder of commands.
+    /// Records a command whose text is in the manifest, as if it were a file in the plugin's folder of commands.
     fn inline(&mut self, list: &List, name: &str, description: Option<&str>, content: &str) {
         let Some((_, folders)) = agents::in_plugins() else { return };
         let path = join(self.folder, &format!("{}/{name}.md", folders.commands));
@@ -307,7 +307,8 @@ impl<'r> Reading<'r> {
         self.paths.range::<str, _>(from).copied().take_while(move |path| path.starts_with(folder))
     }
 
-    /// Records what a file is. `label` is the name that the agent gives it, with the folders in a listed folder before it.
+    /// Records what a file becomes. `label` is the agent's name for it. For a file in a listed folder, this is its path
+    /// within that folder, without the ending.
     fn file(&mut self, list: &List, path: &str, label: &str) {
         let plain = |role, label: &str| Destination {
             agent: Some(self.agent.id),

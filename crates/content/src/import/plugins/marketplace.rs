@@ -1,7 +1,7 @@
 //! Reads the marketplaces of a repository: files that list the plugins which agents can install from it.
 //!
-//! A marketplace comes from somebody else. A plugin whose path leads out of the repository, or that is malformed, is only
-//! noted. The others stay.
+//! A marketplace comes from somebody else. If a plugin is malformed, or its path leads out of the repository, mcpkg
+//! adds a note and keeps the other plugins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,7 +31,7 @@ const LISTS: [&str; 5] = ["skills", "commands", "agents", "hooks", "mcpServers"]
 #[derive(Debug, Default)]
 pub struct Marketplace {
     pub plugins: Vec<Plugin>,
-    /// The entries that cannot be used.
+    /// Notes about the entries that cannot be used.
     pub notes: Vec<Note>,
 }
 
@@ -47,16 +47,16 @@ pub struct Plugin {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the same repository.
+    /// The plugin is in the same repository.
     Here {
         /// The plugin's folder; empty for the root.
         folder: String,
-        /// The files and folders that belong to the plugin. The folder itself, unless its entry lists others.
+        /// The files and folders that belong to the plugin: the plugin's folder, unless the entry lists others.
         paths: Vec<String>,
     },
-    /// In another repository, with the command that adds it.
+    /// The plugin is in another repository. This is the command that adds it.
     Elsewhere(String),
-    /// In a place that mcpkg cannot add, such as npm.
+    /// The plugin is in a place that mcpkg cannot add it from, such as npm.
     Unsupported(String),
 }
 
@@ -110,7 +110,7 @@ impl Marketplace {
             Ok(value) => value,
             Err(error) => return self.note(file, format!("is not valid JSON: {error}")),
         };
-        // Other programs have a `marketplace.json` too. Copilot takes only one with an owner.
+        // Other programs also have a file called `marketplace.json`. Copilot accepts only one with an owner.
         if file == AT_TOP && !value["owner"].is_object() {
             return;
         }
@@ -140,8 +140,8 @@ impl Marketplace {
                 Err(why) => self.note(file, format!("lists the plugin '{name}', {why}")),
             }
         }
-        // An entry that is not strict is all that its lists name. So is one of several in the same folder: the folder does
-        // not tell them apart.
+        // A plugin with `strict: false` consists only of the files that its entry lists. The same applies to plugins
+        // that share a folder, because the folder does not show which file belongs to which plugin.
         let mut users: BTreeMap<String, usize> = BTreeMap::new();
         for (plugin, _) in &new {
             if let Place::Here { folder, .. } = &plugin.place {
@@ -241,7 +241,8 @@ impl Marketplace {
     }
 }
 
-/// Returns the place of an entry's plugin, or why it has none. Its paths are those that the entry lists.
+/// Returns where the plugin of an entry is. Its paths are those that the entry lists. An error continues the note
+/// `lists the plugin 'NAME', ...`.
 fn place(entry: &Value, root: Option<&str>, is_folder: &dyn Fn(&str) -> bool) -> std::result::Result<Place, String> {
     let source = &entry["source"];
     let text = |key: &str| source[key].as_str().filter(|text| !text.is_empty());
@@ -286,7 +287,7 @@ fn listed(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns a plugin in another repository.
+/// Returns the place of a plugin that is in another repository.
 fn elsewhere(address: &str, source: &Value) -> std::result::Result<Place, String> {
     let text = |key: &str| source[key].as_str().filter(|text| !text.is_empty());
     let is_here = address.starts_with(['-', '/']) || address.to_ascii_lowercase().starts_with("file:");
@@ -302,7 +303,8 @@ fn elsewhere(address: &str, source: &Value) -> std::result::Result<Place, String
     Ok(Place::Elsewhere(command))
 }
 
-/// Returns a path in a repository without `./` and a final `/`: `./plugins/a/` -> `plugins/a`. `None` if it may lead out.
+/// Returns a path in a repository without `./` and a final `/`: `./plugins/a/` -> `plugins/a`. `None` if the path may
+/// lead out of the repository.
 fn inside(path: &str) -> Option<String> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_a_source() {
+    fn sources_of_plugins_are_parsed() {
         let place = |root: Value, source: Value| {
             let entry = json!({ "name": "p", "source": source });
             read(&json!({ "metadata": { "pluginRoot": root }, "plugins": [entry] })).plugins.pop().map(|p| p.place)
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_plugin_has_a_file() {
+    fn a_file_belongs_to_the_innermost_plugin() {
         let all =
             read(&json!({ "plugins": [{ "name": "root", "source": "./" }, { "name": "a", "source": "./plugins/a" }] }));
         let root = Parts(all.parts(&["root".to_owned()]));
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_noted_and_the_rest_stays() {
+    fn malformed_entries_become_notes_and_the_rest_stays() {
         let good = json!({ "name": "a", "source": "./plugins/a" });
         let all = read(&json!({ "plugins": [
             7, "x", {}, { "name": 7 }, { "name": "bad name", "source": "./kit" }, { "name": "out", "source": "../x" },

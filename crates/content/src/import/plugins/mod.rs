@@ -1,8 +1,9 @@
-//! Reads the manifests of plugins, which determine what files are wherever they lie.
+//! Reads the manifests of plugins, which decide what a file becomes regardless of its path.
 //!
-//! A folder is one plugin, however many manifests it has. A file is imported if at least one agent would load it: each vendor's
-//! manifest counts for that vendor's agent ([`lists`]), and an Agent Plugin's manifest for all agents that support the format
-//! ([`open`]). No manifest can name a file outside of its plugin, because it only selects among the files that were found.
+//! A folder is one plugin, even if it has several manifests. A file is imported if at least one agent would load it.
+//! Each vendor's manifest counts for that vendor's agent ([`lists`]), and an Agent Plugin's manifest for all agents
+//! that support the format ([`open`]). A manifest cannot name a file outside its plugin, because it only selects among
+//! the files that were found.
 
 mod client;
 pub mod entries;
@@ -27,7 +28,7 @@ use mcpkg_store::agent_files::Kind;
 use open::Manifest;
 use place::{AT_TOP, FILES, Found, Listed, ReadFile, copilot, join, manifest};
 
-/// Claude Code's manifest in a plugin, and the field of a manifest or an entry with MCP servers.
+/// The path of Claude Code's manifest in a plugin.
 const CLAUDES: &str = ".claude-plugin/plugin.json";
 const SERVERS: &str = "mcpServers";
 
@@ -40,19 +41,19 @@ pub struct Plugins {
     of_marketplace: BTreeSet<String>,
     /// The folders with the manifest of a valid Agent Plugin.
     open: BTreeSet<String>,
-    /// What lists say about files.
+    /// What the files that lists name become, by path.
     listed: BTreeMap<String, Destination>,
-    /// The texts of commands in manifests, by the paths that they get.
+    /// The texts of commands that are written in manifests, by the paths under which they are imported.
     pub inline: BTreeMap<String, String>,
-    /// Files of hooks and MCP servers in lists, and the agents of these lists.
+    /// The files of hooks and MCP servers that lists name, by path, each with the agent of its list.
     kept: BTreeMap<String, (Kind, &'static str)>,
-    /// Folders of skills in lists, and folders that contain such folders.
+    /// The folders of skills that lists name, and listed folders that contain such folders.
     skills: BTreeSet<String>,
     /// The plugins whose MCP servers Claude Code loads from their entries in its marketplace.
     entries: Vec<String>,
     /// Default folders that no agent reads, because a list replaces them.
     replaced: BTreeSet<String>,
-    /// The folders of skills that violate the specification which their plugin follows.
+    /// The folders of skills that violate the specification of skills, which their plugin has to follow.
     bad_skills: BTreeSet<String>,
     pub notes: Vec<Note>,
 }
@@ -88,8 +89,8 @@ impl Plugins {
         let root = top.and_then(|top| open::read(&read(top.path)?));
         let note = |path: &str, text: String| Note { path: path.to_owned(), line: None, text };
         let mut of_top = None;
-        // Codex and Copilot read no other manifest in a folder whose `plugin.json` names a version of Agent Plugins, even if
-        // they reject this one.
+        // If `plugin.json` names a version of Agent Plugins, Codex and Copilot read no other manifest in the folder,
+        // even if they reject this one.
         let decides = matches!(root, Some(Manifest::Valid(_) | Manifest::Rejected(_)));
         match (root, top) {
             (Some(Manifest::Valid(notes)), Some(top)) => {
@@ -114,7 +115,7 @@ impl Plugins {
             let Some(text) = read(path) else { continue };
             let lists = Lists::read(path, folder, agent, form, &text, paths);
             let is_top = of_top.is_some_and(|(top, _)| top == path);
-            // Many programs have a file called `plugin.json`. This one is a plugin's if it has parts.
+            // Many programs have a file called `plugin.json`. It is a plugin's manifest only if the plugin has parts.
             if is_top && lists.files.is_empty() && lists.kept.is_empty() && !has_parts(folder, paths) {
                 continue;
             }
@@ -142,7 +143,8 @@ impl Plugins {
             }
         }
         if self.open.contains(folder) {
-            // Claude Code loads the same folder by its own rules, if it finds its own manifest there.
+            // If an agent has a manifest of its own in the folder, it loads the skills by its own rules, so do not
+            // check them.
             let is_of_all = manifests.iter().all(|found| found.agent.is_none());
             if is_of_all {
                 self.check_skills(folder, paths, read);
@@ -150,7 +152,8 @@ impl Plugins {
         }
     }
 
-    /// Adds the files that the entry of a marketplace lists. They do not replace those in default folders.
+    /// Adds the files that a plugin's entry in a marketplace lists. Unlike the lists in a manifest, they do not replace
+    /// default folders.
     fn add(&mut self, plugin: &Listed, paths: &BTreeSet<&str>) {
         if plugin.is_whole {
             self.of_marketplace.insert(plugin.folder.clone());
@@ -209,7 +212,7 @@ impl Plugins {
         }
     }
 
-    /// Returns the folders with manifests at their top, apart from those that their paths prove.
+    /// Returns the plugins that are recognized only by a manifest at the top of their folder, and not by a path.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.folders.iter().map(String::as_str)
     }
@@ -219,7 +222,8 @@ impl Plugins {
         self.of_marketplace.iter().map(String::as_str)
     }
 
-    /// Returns what a manifest says about a file, whatever other files are next to it; `None` if it says nothing.
+    /// Returns what the manifests decide about a file: its destination, or the reason to skip it. `None` if they decide
+    /// nothing.
     pub fn of(&self, path: &str) -> Option<Result<Destination, Reason>> {
         if let Some(to) = self.listed.get(path) {
             return Some(Ok(to.clone()));
@@ -257,18 +261,19 @@ impl Plugins {
         if path == FILES[0] { &self.entries } else { &[] }
     }
 
-    /// Whether a list names a skill's folder, or the folder that contains it.
+    /// Returns whether a list names a skill's folder, or the folder that contains it.
     pub fn lists_skill(&self, folder: &str) -> bool {
         let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
         self.skills.contains(folder) || self.skills.contains(above)
     }
 
-    /// Whether agents read this default folder of a plugin.
+    /// Returns whether agents read this default folder of a plugin.
     pub fn reads(&self, plugin: &str, folder: &str) -> bool {
         self.replaced.is_empty() || !self.replaced.contains(&join(plugin, folder))
     }
 
-    /// Whether a folder with a SKILL.md is not a skill, because an Agent Plugin has its skills directly in `skills`.
+    /// Returns whether a folder with a SKILL.md is not a skill. An Agent Plugin has its skills directly in `skills`,
+    /// and none in a client's folder.
     pub fn hides_skill(&self, folder: &str) -> bool {
         self.inside(folder).is_some_and(|(_, rest)| {
             let first = rest.split('/').next().unwrap_or_default();
@@ -276,7 +281,7 @@ impl Plugins {
         })
     }
 
-    /// Returns the folder of the Agent Plugin of which the file at a path is a part.
+    /// Returns the folder of the Agent Plugin that the file at a path is part of.
     pub fn open_part(&self, path: &str) -> Option<&str> {
         let (plugin, rest) = self.inside(path)?;
         let first = rest.split('/').next().unwrap_or_default();
@@ -297,7 +302,7 @@ impl Plugins {
     }
 }
 
-/// Whether one of the folders in which Copilot finds parts of a plugin lies next to its manifest, with a part in it.
+/// Returns whether a plugin has parts: Markdown files in the default folders that Copilot reads next to the manifest.
 fn has_parts(folder: &str, paths: &BTreeSet<&str>) -> bool {
     let lists = copilot().and_then(|agent| agent.imports.manifest.as_ref()).map(|form| form.lists).unwrap_or_default();
     lists.iter().filter_map(|list| list.replaces).any(|part| {

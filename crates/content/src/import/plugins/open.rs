@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use mcpkg_agents::forms::matter;
 
-/// The schemas of all versions begin like this.
+/// The beginning of the schema URLs of all versions.
 const SCHEMAS: &str = "https://agent-plugins.org/schemas/";
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
 pub(super) const VERSION: &str = "1.0.0";
@@ -16,9 +16,9 @@ const TEXTS: [&str; 5] = ["version", "description", "homepage", "repository", "l
 pub enum Manifest {
     /// The manifest of an Agent Plugin, and notes about fields that are ignored.
     Valid(Vec<String>),
-    /// It names a schema of Agent Plugins, but does not follow it, for this reason.
+    /// A manifest that names a schema of Agent Plugins but violates it, for this reason.
     Rejected(String),
-    /// It names no schema, so it may be a vendor's manifest.
+    /// A manifest that names no schema, so it may be a vendor's manifest.
     Plain(Map<String, Value>),
 }
 
@@ -28,7 +28,7 @@ pub fn read(text: &[u8]) -> Option<Manifest> {
     let manifest = match serde_json::from_slice(text) {
         Ok(Value::Object(manifest)) => manifest,
         Ok(_) => return None,
-        // A broken file counts if it looks like it was meant for agents.
+        // Invalid JSON counts as an Agent Plugin's manifest only if it mentions one of the schemas.
         Err(error) => {
             let is_meant = std::str::from_utf8(text).is_ok_and(|text| text.contains(SCHEMAS));
             return is_meant.then(|| Manifest::Rejected(format!("it is not valid JSON ({error})")));
@@ -103,7 +103,6 @@ fn check_author(author: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks the name of a plugin.
 fn check_name(name: &str) -> Result<(), String> {
     let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let is_good = (1..=64).contains(&name.len())
@@ -122,7 +121,7 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// The longest description of a skill, and of what the skill needs, in characters.
+/// The maximum lengths, in characters, of a skill's description and of its `compatibility`.
 const MAX_DESCRIPTION: usize = 1024;
 const MAX_COMPATIBILITY: usize = 500;
 

@@ -30,18 +30,16 @@ pub struct Listed {
     pub name: String,
     /// The marketplace's file.
     pub file: &'static str,
-    /// The plugin's folder.
     pub folder: String,
     /// Whether everything in the folder belongs to the plugin.
     pub is_whole: bool,
-    /// Its entry, if it lists files as a manifest of Claude Code does.
+    /// The plugin's entry, if it lists files in the format of Claude Code's manifest.
     pub entry: Option<Map<String, Value>>,
 }
 
-/// A manifest that was found.
+/// A plugin's manifest among the files that were found.
 pub(super) struct Found<'p> {
     pub path: &'p str,
-    /// The plugin's folder.
     pub folder: &'p str,
     /// The agent; `None` for `plugin.json` at the top of a plugin, which may belong to several.
     pub agent: Option<&'static Agent>,
@@ -70,19 +68,19 @@ pub(super) fn manifest(path: &str) -> Option<Found<'_>> {
     Some(Found { path, folder: above, agent: None })
 }
 
-/// Whether the content of the file at a path decides what other files are.
+/// Returns whether the content of the file at a path decides what other files become.
 pub fn decides(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name == open_plugins::MANIFEST || path == MAIN || name == LOWER_MAIN || FILES.contains(&path)
 }
 
-/// Returns the paths of manifests at the top of a plugin.
+/// Returns all paths at which a plugin's manifest may be, relative to the plugin's folder.
 pub fn manifests_at_top() -> impl Iterator<Item = String> {
     let own = ALL.iter().flat_map(|agent| agent.imports.plugins).map(|folder| format!("{folder}/plugin.json"));
     own.chain([open_plugins::MANIFEST.to_owned()])
 }
 
-/// The agent that reads a `plugin.json` without a schema.
+/// Returns the agent that reads a `plugin.json` without a schema: Copilot.
 pub(super) fn copilot() -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.namespace.is_some())
 }

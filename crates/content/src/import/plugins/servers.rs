@@ -159,8 +159,8 @@ fn texts<'s>(server: &'s Map<String, Value>, key: &str) -> Result<Vec<(&'s str, 
     }
 }
 
-/// Whether a server works only while its plugin's folder is where the agent put it. Outside of a plugin, `./` is the project's
-/// folder.
+/// Returns whether a server works only while its plugin's folder is where the agent put it. Outside a plugin, `./` is
+/// the project's folder.
 pub fn needs_plugin(definition: &Definition, is_in_plugin: bool) -> bool {
     let is_variable = |name: &str| VARIABLES.contains(&name);
     let refers = |part: &Part| match part {

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_with_values_is_known_by_what_it_holds() {
+    fn configurations_with_values_are_detected_in_any_file() {
         let env = r#"{ "command": "x", "env": { "API_TOKEN": "tok-SECRET-123" } }"#;
         let header = r#"{ "type": "http", "url": "https://x.example", "headers": { "Authorization": "Bearer tok-SECRET-123" } }"#;
         for text in [
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn other_documents_are_not_taken_for_one() {
+    fn other_documents_are_not_detected() {
         for text in [
             r#"{ "mcpServers": {} }"#,
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["-y"] } } }"#,
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_configuration_is_written_does_not_matter() {
+    fn configurations_are_detected_in_any_encoding_and_size() {
         let text = r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123" } } } }"#;
         let units: Vec<u16> = std::iter::once(0xfeff).chain(text.encode_utf16()).collect();
         let holds_bytes = |bytes: Vec<u8>| {

@@ -136,7 +136,7 @@ fn a34_an_export_gives_agents_files_back_to_the_byte() {
 }
 
 #[test]
-fn what_an_export_cannot_say_by_files_stands_in_its_manifest() {
+fn the_manifest_lists_what_agents_files_cannot_express() {
     let world = World::new();
     world.file(".mcp.json", r#"{"mcpServers":{"b":{"command":"b"},"gone":{"command":"g"}}}"#);
     world.import(&["--keep-env", "MODE"], &[""]).unwrap();
@@ -207,7 +207,7 @@ fn a36_what_opencode_writes_into_its_folder_is_not_taken() {
 }
 
 #[test]
-fn what_is_malformed_is_left_out_with_its_line() {
+fn malformed_files_are_skipped_with_their_line() {
     let world = World::new();
     world.file(".mcp.json", "{\n  \"mcpServers\": [\n").file(".cursor/mcp.json", r#"{"mcpServers":{"a":{"url":1}}}"#);
     let reply = world.import(&[], &[""]).unwrap();
@@ -235,7 +235,7 @@ fn stdio(command: &str) -> servers::Definition {
 }
 
 #[test]
-fn a_file_that_was_edited_after_the_export_counts() {
+fn edits_after_an_export_are_imported() {
     let world = World::new();
     world.file("repo/.mcp.json", r#"{"mcpServers":{"x":{"command":"a"},"y":{"command":"y"}}}"#);
     world.import(&[], &["repo"]).unwrap();
@@ -258,7 +258,7 @@ fn a_file_that_was_edited_after_the_export_counts() {
 }
 
 #[test]
-fn an_export_makes_each_file_say_its_own_servers() {
+fn an_export_writes_each_server_to_its_own_file() {
     let world = World::new();
     world
         .file("repo/.mcp.json", r#"{"mcpServers":{"x":{"command":"a"}}}"#)

@@ -1,4 +1,4 @@
-//! A project that is exported as a plugin: what agents find in it, and what an import of it brings back.
+//! Tests the export of a project as a plugin: what agents find in the plugin, and what an import of it restores.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,7 +65,7 @@ fn program(command: &str, args: &[Text]) -> Definition {
     Definition { args: args.to_vec(), ..Definition::stdio(Text::plain(command)) }
 }
 
-/// A project with one thing of each kind.
+/// Creates a project with one item of each kind.
 fn one_of_each() -> World {
     let world = World::new();
     world.file("skills/us/SKILL.md", "---\nname: us\ndescription: Uses us\n---\nBody\n");
@@ -158,7 +158,7 @@ fn a_project_is_laid_out_for_four_agents() {
 }
 
 #[test]
-fn an_imported_plugin_is_the_project_again() {
+fn importing_the_plugin_restores_the_project() {
     let from = one_of_each();
     let out = from.path("out");
     from.run::<Export>(&["--plugin"], std::slice::from_ref(&out)).unwrap();
@@ -177,7 +177,7 @@ fn an_imported_plugin_is_the_project_again() {
 }
 
 #[test]
-fn names_are_those_that_every_agent_calls() {
+fn names_are_valid_for_every_agent() {
     let world = World::new();
     let skill = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nText\n");
     world.file("skills/Pdf_Tools/SKILL.md", skill("Pdf_Tools"));
@@ -247,7 +247,7 @@ fn an_export_as_a_plugin_overwrites_nothing() {
 }
 
 #[test]
-fn a_marketplace_is_of_projects_that_differ() {
+fn a_marketplace_needs_distinct_projects_with_content() {
     let world = one_of_each();
     world.context.store.write(|db| projects::insert(db, world.context.clock.uuid(), "q", 1).map(drop)).unwrap();
     let export = |projects: &str, to: &str| {
@@ -268,7 +268,7 @@ fn a_marketplace_is_of_projects_that_differ() {
     assert_eq!(manifest["author"], json!({ "name": "We" }));
 }
 
-/// The validator of a published schema.
+/// Returns a validator for a published schema.
 fn schema(name: &str) -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/agent-plugins").join(name);
     let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -304,7 +304,7 @@ fn a_server() -> impl Strategy<Value = (String, Definition, bool)> {
     )
 }
 
-/// A skill's file, a subagent, or a hook.
+/// Generates a skill's file, a subagent or instructions.
 fn known() -> impl Strategy<Value = (Entry, NewContent)> {
     let front = "(---\n(name: [a-zA-B-]{1,3}\n)?(description: [a-z: ]{1,9}\n)?(tools: Read, X\n)?---\n)?[a-z\n]{1,9}";
     let uri = prop_oneof![
@@ -341,7 +341,7 @@ fn hook() -> impl Strategy<Value = (Entry, NewContent)> {
     )
 }
 
-/// Returns a project's items by kind and name, without what a plugin generates.
+/// Returns a project's items by kind and name, without the files that an export generates for a plugin.
 fn things(content: Content) -> BTreeMap<(&'static str, String), Vec<String>> {
     let mut things: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
     for (entry, content) in content.items {
@@ -366,7 +366,7 @@ proptest! {
     #![proptest_config(crate::seed::config(96))]
 
     #[test]
-    fn what_a_plugin_does_not_give_back_is_listed(
+    fn what_an_import_of_the_plugin_does_not_restore_is_listed(
         items in prop::collection::vec(prop_oneof![resource(), prompt(), known(), known(), hook()], 0..12),
         servers in prop::collection::vec(a_server(), 0..4),
     ) {

@@ -46,7 +46,7 @@ fn found(context: &Context, word: &str) -> usize {
 }
 
 #[test]
-fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
+fn others_can_write_and_compact_during_a_large_import() {
     let mut world = world();
     let (other, calls) = (beside(&world), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&calls);
@@ -75,7 +75,7 @@ fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
 }
 
 #[test]
-fn its_words_are_found_when_it_is_there_and_not_before() {
+fn words_are_found_only_after_the_import() {
     let mut world = world();
     let (other, calls) = (beside(&world), Arc::new(AtomicUsize::new(0)));
     create(&other, "file");
@@ -100,7 +100,7 @@ fn its_words_are_found_when_it_is_there_and_not_before() {
 }
 
 #[test]
-fn a_name_that_is_taken_meanwhile_refuses_all_of_it() {
+fn a_name_that_others_take_meanwhile_fails_the_whole_import() {
     let mut world = world();
     let other = beside(&world);
     world.file("docs/.claude/commands/c.md", "Do it");
@@ -116,7 +116,7 @@ fn a_name_that_is_taken_meanwhile_refuses_all_of_it() {
 }
 
 #[test]
-fn a_large_import_that_is_given_up_leaves_nothing() {
+fn a_cancelled_large_import_leaves_nothing() {
     for step in ["Storing", "Indexing", "Writing"] {
         let mut world = world();
         let cancelled = world.context.cancelled.clone();
@@ -132,7 +132,7 @@ fn a_large_import_that_is_given_up_leaves_nothing() {
 }
 
 #[test]
-fn what_is_there_already_is_not_written() {
+fn an_import_without_changes_writes_nothing() {
     let world = World::new();
     world.file("docs/a.md", "a").file(".mcp.json", r#"{"mcpServers": {"s": {"command": "s"}}}"#);
     world.import(&[], &[""]).unwrap();

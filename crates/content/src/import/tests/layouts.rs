@@ -222,7 +222,7 @@ fn an_export_gives_the_same_tree_back_and_importing_that_changes_nothing() {
 }
 
 #[test]
-fn what_a_project_says_of_a_module_stays_and_another_scope_is_a_conflict() {
+fn tags_survive_an_import_and_a_different_scope_is_a_conflict() {
     let world = World::new();
     world.file(".cursor/rules/a.mdc", "---\nglobs: *.py\n---\nText\n");
     world.import(&[], &[""]).unwrap();
@@ -240,7 +240,7 @@ fn what_a_project_says_of_a_module_stays_and_another_scope_is_a_conflict() {
 }
 
 #[test]
-fn only_and_as_say_which_files_and_what_they_are() {
+fn only_selects_files_and_as_sets_their_kind() {
     let world = World::new();
     world.file("tools/a.md", "A $1").file("tools/b.txt", "B").file("docs/c.md", "C").file("docs/d.md", "D");
     let reply = world.import(&["--dry-run", "--only", "tools", "--as", "prompt"], &[""]).unwrap();
@@ -263,7 +263,7 @@ fn only_and_as_say_which_files_and_what_they_are() {
 }
 
 #[test]
-fn a_skills_folder_that_is_named_itself_is_the_skill() {
+fn a_skills_folder_on_its_own_is_imported_as_one_skill() {
     let world = World::new();
     world.file("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: x\n---\n").file("skills/pdf/agents/a.md", "a");
     world.file("skills/csv/SKILL.md", "---\nname: csv\ndescription: x\n---\n").file("skills/csv/README.md", "r");
@@ -279,7 +279,7 @@ fn a_skills_folder_that_is_named_itself_is_the_skill() {
 }
 
 #[test]
-fn front_matter_that_cannot_be_read_is_kept_and_said_with_its_line() {
+fn malformed_front_matter_is_kept_and_reported_with_its_line() {
     let world = World::new();
     let broken = "---\r\nname: x\r\npaths: [a\r\n\tb: {\r\n---\r\nText\r\n";
     world.file(".claude/rules/broken.md", broken);
@@ -305,9 +305,10 @@ fn a_skill_where_no_agent_looks_gives_way_to_one_of_the_same_name() {
     assert_eq!(reply.data["left_out"], json!(expected));
     let why = "1 skill was skipped, such as `docs/ja/skills/tdd/SKILL.md`: agents do not look there";
     assert!(reply.hints.iter().any(|hint| hint.starts_with(why)), "{:?}", reply.hints);
-    // Their own folder is a project of its own.
+    // The skipped skills can be imported into a project of their own.
     world.import_as(&["--create-project", "ja"], &["docs/ja/skills"]).unwrap();
-    // Skills of two plugins, or in two folders where agents look, are several.
+    // Skills with the same name are all imported if they are in several plugins or in several folders where agents
+    // look.
     let world = World::new();
     world.file("plugins/a/skills/tdd/SKILL.md", skill("A")).file("plugins/b/skills/tdd/SKILL.md", skill("B"));
     world.file(".cursor/skills/tdd/SKILL.md", skill("C")).file("plugins/c/other/tdd/SKILL.md", skill("D"));
@@ -318,7 +319,7 @@ fn a_skill_where_no_agent_looks_gives_way_to_one_of_the_same_name() {
     for name in names {
         world.resource(name);
     }
-    // As many as there are, if agents look for none of them.
+    // If agents look for none of the skills with the same name, all of them are imported.
     let world = World::new();
     world.file("x/tdd/SKILL.md", skill("X")).file("y/tdd/SKILL.md", skill("Y"));
     world.import_as(&[], &[""]).unwrap();

@@ -13,7 +13,7 @@ fn servers(entries: &str) -> String {
     )
 }
 
-/// A plugin with a skill and a server.
+/// Imports a plugin with this manifest, a skill and a server.
 fn plugin(manifest: &str) -> Seen {
     let servers = servers("\"m\": {\"type\": \"stdio\", \"command\": \"m\"}");
     Seen::of(&[
@@ -127,7 +127,7 @@ fn any_other_violation_rejects_the_plugin() {
             seen.notes
         );
         assert_eq!((seen.at("p/plugin.json"), seen.at("p/mcp.json")), ("", ""), "{rule}");
-        // The files are what they are in any folder.
+        // Without a valid manifest, the folder is read like any other folder.
         assert_eq!(seen.at("p/skills/grp/deep/SKILL.md"), "skill deep/SKILL.md", "{rule}");
     }
 }
@@ -196,7 +196,7 @@ fn skills_lie_in_their_fixed_place_and_follow_their_specification() {
         assert!(seen.notes.contains(why.unwrap_or_default()), "{rule}: {}", seen.notes);
         assert_eq!(seen.at("p/skills/ok/SKILL.md"), "skill ok/SKILL.md", "{rule}: the rest loads");
     }
-    // Claude Code calls a skill by its folder, and loads it by its own manifest.
+    // With a manifest of its own, Claude Code loads the skills by its own rules, and names them after their folders.
     let both = [
         ("p/plugin.json", GOOD),
         ("p/.claude-plugin/plugin.json", "{\"name\": \"p\"}"),

@@ -6,7 +6,7 @@ use super::*;
 use crate::import::paths::Places;
 use crate::item::File;
 
-/// What an import takes from files, by path, and the notes.
+/// The result of an import: what each file became, by path, and the notes.
 pub struct Seen {
     items: BTreeMap<String, String>,
     pub notes: String,
@@ -43,7 +43,7 @@ impl Seen {
         Self { items: seen, notes: notes.join("\n") }
     }
 
-    /// What became of a file; empty if nothing.
+    /// Returns what a file became; empty if it was not imported.
     pub fn at(&self, path: &str) -> &str {
         self.items.get(path).map_or("", String::as_str)
     }
@@ -52,7 +52,7 @@ impl Seen {
 const CLAUDES: &str = "p/.claude-plugin/plugin.json";
 const AGENT: &str = "---\nname: front\ndescription: d\n---\nText\n";
 
-/// A plugin of Claude Code with these fields in its manifest, and files in default folders and elsewhere.
+/// Imports a plugin of Claude Code with these fields in its manifest, and with files in default folders and elsewhere.
 fn claudes(fields: &str) -> Seen {
     let manifest = format!("{{\"name\": \"p\"{}{fields}}}", if fields.is_empty() { "" } else { ", " });
     Seen::of(&[
@@ -213,7 +213,7 @@ fn a_plugin_json_of_another_program_is_no_manifest() {
 }
 
 #[test]
-fn a_folder_of_subagents_comes_in_and_goes_out_as_it_was() {
+fn listed_subagents_are_imported_and_exported_unchanged() {
     let world = World::new();
     let list = r#"{"name": "core", "agents": ["./api.md", "./ui.md"]}"#;
     let agent = |name: &str| format!("---\nname: {name}\ndescription: Does {name}\ntools: Read\n---\nYou do {name}.\n");
@@ -235,7 +235,7 @@ fn a_folder_of_subagents_comes_in_and_goes_out_as_it_was() {
     let other = World::new();
     other.run::<Import>(&[], std::slice::from_ref(&out)).unwrap();
     assert_eq!(other.items(), world.items());
-    // A part of the plugin is the same as in the whole.
+    // Importing a part of the plugin gives the same item.
     let part = World::new();
     std::fs::create_dir_all(part.path("categories")).unwrap();
     part.file("01/.claude-plugin/plugin.json", list).file("01/api.md", agent("api"));
@@ -257,7 +257,7 @@ fn a_command_in_the_manifest_itself_is_a_command() {
     assert_eq!(world.items().len(), 2, "the map replaces the folder");
     let again = world.import_as(&[], &[""]).unwrap();
     assert_eq!(again.data["created"], json!([]));
-    // An export has it as a file, which an import reads as the same command.
+    // An export writes the command to a file, and an import of that file gives the same command.
     let out = world.folder.path().join("out");
     world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
     assert!(std::fs::read_to_string(out.join("p/commands/inl.md")).unwrap().ends_with("Look at $ARGUMENTS"));
@@ -279,7 +279,7 @@ fn an_import_reads_the_marketplaces_of_the_folder() {
         ])
     };
     let claudes = ".claude-plugin/marketplace.json";
-    // A folder that is listed is a plugin without a manifest.
+    // A listed folder is a plugin even without a manifest.
     for file in [claudes, ".agents/plugins/marketplace.json", ".github/plugin/marketplace.json", "marketplace.json"] {
         let seen = market(file, r#"{"name": "kit", "source": "./kit"}"#);
         assert_eq!(seen.at("kit/commands/go.md"), "prompt go", "{file}: {}", seen.notes);
@@ -290,13 +290,13 @@ fn an_import_reads_the_marketplaces_of_the_folder() {
     // The lists of an entry add to the default folders.
     let seen = market(claudes, r#"{"name": "kit", "source": "./kit", "commands": ["./x/extra.md"]}"#);
     assert_eq!((seen.at("kit/commands/go.md"), seen.at("kit/x/extra.md")), ("prompt go", "prompt extra"));
-    // An entry that is not strict is all that it lists.
+    // A plugin with `strict: false` consists only of the files that its entry lists.
     let seen = market(claudes, r#"{"name": "kit", "source": "./kit", "strict": false, "commands": ["./x/extra.md"]}"#);
     assert_eq!((seen.at("kit/commands/go.md"), seen.at("kit/x/extra.md")), ("", "prompt extra"));
     let seen = market(claudes, r#"{"name": "kit", "source": "./none"}, {"name": "out", "source": "../kit"}"#);
     assert!(seen.notes.contains("lists the plugin 'kit', whose folder is not in the repository"), "{}", seen.notes);
     assert!(seen.notes.contains("lists the plugin 'out', whose folder is not in the repository"), "{}", seen.notes);
-    // Other programs have such a file too.
+    // Other programs also have a file called `marketplace.json`.
     let seen = Seen::of(&[("marketplace.json", r#"{"apps": [{"name": "x"}]}"#), ("kit/commands/go.md", "Go\n")]);
     assert_eq!((seen.at("kit/commands/go.md"), &*seen.notes), ("", ""));
 }
@@ -318,7 +318,7 @@ fn servers_in_the_entry_of_a_marketplace_come_in_if_the_plugin_has_no_manifest()
     let seen = of(&[("box/.claude-plugin/plugin.json", r#"{"name": "box"}"#)]);
     assert_eq!(seen.at(file), "plugin .claude-plugin/marketplace.json [kit.one off]");
     assert!(seen.notes.contains("of the plugin 'box', which Claude Code does not load"), "{}", seen.notes);
-    // The file comes back, and with it what was changed since. A value does not.
+    // An export restores the file. But if the file contained a secret value, a reference replaces the value.
     for (env, is_whole) in [("${TOKEN}", true), ("hunter-two", false)] {
         let world = World::new();
         world.file(file, market(env));
@@ -338,7 +338,7 @@ fn servers_in_the_entry_of_a_marketplace_come_in_if_the_plugin_has_no_manifest()
     }
 }
 
-/// Manifests that try to be more than they may.
+/// Generates hostile manifests, for example with paths that lead out of the plugin.
 fn hostile() -> impl Strategy<Value = String> {
     let path = prop_oneof![
         Just("./a.md".to_owned()),

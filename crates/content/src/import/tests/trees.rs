@@ -92,7 +92,7 @@ fn a_gitignore_above_applies() {
 }
 
 #[test]
-fn names_that_clash_say_where_they_came_from() {
+fn clashing_names_get_a_folder_as_their_prefix() {
     let world = World::new();
     world
         .file(".claude/commands/a b.md", "1")
@@ -162,7 +162,7 @@ fn commands_go_through_import_and_export_to_the_byte() {
 }
 
 #[test]
-fn of_files_that_are_known_those_that_changed_are_read_again() {
+fn known_files_are_read_again_if_they_changed() {
     let world = World::new();
     for name in ["a.md", "b.md", "c.md", "d.md"] {
         world.file(name, name);
@@ -210,7 +210,7 @@ fn conflicts_are_all_listed_and_nothing_is_half_imported() {
 }
 
 #[test]
-fn what_is_malformed_comes_in_as_it_stands() {
+fn malformed_commands_are_imported_unchanged() {
     let world = World::new();
     world
         .file(".claude/commands/bad.md", "---\n- no\n- keys\n---\nbody")
@@ -287,7 +287,7 @@ fn a_missing_path_and_a_foreign_manifest_are_refused() {
 }
 
 #[test]
-fn an_import_that_was_given_up_changes_nothing() {
+fn a_cancelled_import_changes_nothing() {
     let world = World::new();
     world.file("a.md", "a");
     world.context.cancelled.cancel();
@@ -388,7 +388,7 @@ fn a_file_that_git_tracks_comes_in_although_an_ignore_file_names_it() {
     let ignored = left.iter().filter(|left| left["reason"] == "listed in .gitignore");
     let ignored: Vec<&str> = ignored.map(|left| left["path"].as_str().unwrap()).collect();
     assert_eq!(ignored, [".claude/", "sub/own.prompt.md"]);
-    // A part of the tree, and a folder without git.
+    // Import a part of the tree, and then the tree without git.
     let part = world.import_as(&["--dry-run"], &["sub"]).unwrap();
     assert_eq!(part.data["unchanged"].as_array().unwrap().len(), 1);
     std::fs::remove_dir_all(world.path(".git")).unwrap();

@@ -81,7 +81,7 @@ fn a_file_that_cannot_come_back_is_listed_with_the_reason() {
     );
 }
 
-/// The name of a server, its fields, and the fields of others.
+/// Generates the entry of an MCP server in the formats of several agents, with additional fields.
 fn entry() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         Just("plain"),
@@ -130,7 +130,7 @@ fn entry() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document: the servers, and the settings around them.
+/// Generates a document: its servers, and the settings around them.
 fn document() -> impl Strategy<Value = (Map<String, Value>, Map<String, Value>)> {
     let servers = prop::collection::btree_map("[ab]|gh", entry(), 0..3);
     let value = prop_oneof![
