@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_do_not_meet() {
+    fn paths_do_not_collide() {
         let mut layout = Layout::default();
         assert!(layout.claim("a/b"));
         for taken in ["A/B", "a", "a/b/c", "mcpkg.export.json"] {

@@ -33,7 +33,7 @@ pub struct Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     pub name: String,
-    /// Without a version, Claude Code takes each commit for a new version.
+    /// Without a version, Claude Code treats each commit as a new version.
     pub version: Option<String>,
     pub description: Option<String>,
     /// The author, the license and so on, which are only known if the project was imported from a plugin.

@@ -50,7 +50,7 @@ pub struct AsPlugin {
     owner: Option<String>,
 }
 
-/// What is written: the files, the plugins in them, and the name of the marketplace.
+/// The output of an export: the files, the plugins in them, and the name of the marketplace.
 struct Given {
     files: Vec<PluginFile>,
     plugins: Vec<Plugin>,
@@ -62,7 +62,7 @@ impl AsPlugin {
         self.plugin || self.marketplace
     }
 
-    /// Fails if an option is given that only a plugin has.
+    /// Fails if the user gives an option that only an export as a plugin or marketplace supports.
     pub fn refuse_alone(&self) -> Result<()> {
         let given = [
             ("--name", self.name.is_some()),

@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 
-/// `skills` are the names of the plugin's skills.
+/// Adds the project's commands. `skills` contains the names of the plugin's skills.
 pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], skills: &HashSet<String>) -> Result<()> {
     for (at, (entry, content)) in items.iter().enumerate() {
         let What::Prompt(attributes) = &entry.what else { continue };
@@ -45,7 +45,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], skills: &H
     Ok(())
 }
 
-/// Adds a command for Copilot, which lists commands with the skills and fills nothing in.
+/// Adds a command for Copilot, which lists commands together with skills, and does not fill in placeholders.
 fn for_copilot(
     making: &mut Making,
     name: &str,

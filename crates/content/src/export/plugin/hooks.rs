@@ -13,16 +13,16 @@ use mcpkg_store::blobs::NewContent;
 /// The file with the hooks of a plugin. Scripts are next to it.
 const HOOKS: &str = "hooks/hooks.json";
 
-/// How a hook names the plugin's folder.
+/// The prefix of the paths in hooks that stands for the plugin's folder.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
 
-/// `wanted` are the paths that MCP servers name in the plugin's folder.
+/// Adds the hooks. `wanted` contains the paths in the plugin's folder that MCP servers name.
 pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted: BTreeSet<String>) -> Result<()> {
     for (at, (entry, content)) in items.iter().enumerate() {
         let What::AgentFile { holds, executable } = &entry.what else { continue };
         let path = entry.name.as_str();
         match holds {
-            // The plugin has its own manifests and lists of servers.
+            // The export generates the plugin's manifests and lists of servers, so skip those that were imported.
             Kind::Plugin | Kind::Servers => {}
             Kind::Hook if path.starts_with("hooks/") && entry.origin.agent.as_deref() == Some(CLAUDE) => {
                 let bytes = content.bytes()?.into_owned();
@@ -49,7 +49,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted
     documents(making, items, wanted)
 }
 
-/// Adds the documents that hooks and servers name. Everything else that is not in the plugin by now stays out.
+/// Adds the documents that hooks and servers name, and notes which documents and instructions are left out.
 fn documents(making: &mut Making, items: &[(Entry, NewContent)], wanted: BTreeSet<String>) -> Result<()> {
     let mut missing = wanted;
     for (entry, content) in items {

@@ -1,4 +1,4 @@
-//! A plugin in the making: the files and remarks so far, and the words for them.
+//! Collects the files of a plugin while it is exported, and remarks about what the plugin lacks.
 
 use std::collections::HashSet;
 
@@ -16,14 +16,13 @@ pub(super) const CODEX: &str = "codex";
 pub(super) const COPILOT: &str = "copilot";
 pub(super) const GEMINI: &str = "gemini";
 
-/// What a project holds that may be in a plugin.
+/// The content of a project that may become part of a plugin.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// The name of the project.
     pub project: String,
     pub items: Vec<(Entry, NewContent)>,
     pub servers: Vec<Server>,
-    /// The modules that are switched off, or that are for other agents only.
+    /// Remarks about modules that are disabled, or that are only for other agents.
     pub remarks: Vec<Remark>,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Expected {
     pub of: (&'static str, String),
 }
 
-/// A plugin in the making.
+/// The files and remarks of a plugin that is being exported.
 pub(super) struct Making {
     pub layout: Layout,
     pub files: Vec<PluginFile>,

@@ -1,5 +1,5 @@
-//! A repository from which agents install plugins: `.claude-plugin/marketplace.json` and the plugins. Claude Code, Codex
-//! and Copilot CLI read that file, and Gemini CLI installs a repository with its manifest at the root.
+//! Lays out a repository from which agents install plugins: `.claude-plugin/marketplace.json` and the plugins. Claude
+//! Code, Codex and Copilot CLI read that file, and Gemini CLI installs a repository with its manifest at the root.
 
 use serde_json::{Map, Value, json};
 

@@ -41,14 +41,13 @@ pub use remark::{Kind, Remark};
 
 #[derive(Debug)]
 pub struct Plugin {
-    /// The name of the project.
     pub project: String,
     pub about: About,
-    /// How many things of each kind the plugin contains, by the word for them.
+    /// The number of skills, commands and so on in the plugin, by the word for each kind.
     pub holds: Vec<(&'static str, usize)>,
     /// The files, by path.
     pub files: Vec<PluginFile>,
-    /// What the plugin does not hold, or holds in a changed form. One remark is about all items of one kind.
+    /// What the plugin lacks, or contains in a changed form. One remark covers all items of one kind.
     pub remarks: Vec<Remark>,
 }
 

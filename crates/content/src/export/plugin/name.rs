@@ -1,4 +1,4 @@
-//! The names by which people call items.
+//! Returns the words and names that people use for items.
 
 use super::making::word;
 use crate::item::{Entry, What};

@@ -1,5 +1,5 @@
-//! Writes a server for `mcp.json` of the Agent Plugins specification 1.0. The file is closed: an agent skips a server with
-//! any other field, and replaces nothing but the plugin's two folders.
+//! Writes a server for `mcp.json` of the Agent Plugins specification 1.0. The format is closed: agents skip a server
+//! with any other field, and replace only the variables for the plugin's two folders.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ pub(super) const ROOTS: [&str; 3] = ["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT", "exten
 /// The variables that stand for a folder where the plugin may write.
 pub(super) const DATA: [&str; 2] = ["CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"];
 
-/// The names by which one agent knows the two folders.
+/// An agent's names for the variables of the plugin's two folders.
 #[derive(Clone, Copy)]
 pub(super) struct Folders {
     pub root: &'static str,
@@ -28,7 +28,7 @@ pub(super) const PORTABLE: Folders = Folders { root: ROOTS[1], data: Some(DATA[1
 #[derive(Debug)]
 pub(super) struct Portable {
     pub entry: Map<String, Value>,
-    /// What the entry lacks, and why.
+    /// The settings that the entry cannot express, with the reasons.
     pub lost: Vec<(String, &'static str)>,
 }
 
@@ -110,14 +110,14 @@ impl Portable {
     }
 }
 
-/// Returns the headers without those whose name was there before, in any case.
+/// Returns the first header of each name, ignoring case.
 fn without_doubles(headers: &Named) -> impl Iterator<Item = &(String, Text)> {
     let is_first = |at: usize, name: &str| !headers[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     headers.iter().enumerate().filter(move |(at, (name, _))| is_first(*at, name)).map(|(_, header)| header)
 }
 
-/// Returns a text with references to the plugin's folders only; `None` if the text refers to something else, or if an agent
-/// would replace text that must stay.
+/// Returns a text with references to the plugin's folders only; `None` if the text refers to something else, or if it
+/// contains plain text that an agent would take for a reference.
 fn written(text: &Text) -> Option<String> {
     let Folders { root, data } = PORTABLE;
     let is_folder = |env: &str| env == root || Some(env) == data;
@@ -150,7 +150,7 @@ fn token(command: &Text) -> Option<String> {
     }
 }
 
-/// Returns a working folder inside the plugin's folders.
+/// Returns a working folder; `None` if it is not inside one of the plugin's two folders.
 fn folder(cwd: &Text) -> Option<String> {
     let written = written(cwd)?;
     let below = |folder: &str| {
@@ -160,7 +160,7 @@ fn folder(cwd: &Text) -> Option<String> {
     (below.is_empty() || stays_inside(below)).then_some(written)
 }
 
-/// Whether the specification accepts an address: absolute, http only to this machine, no user, no fragment.
+/// Returns whether the specification accepts an address: absolute, http only to this machine, no user, no fragment.
 fn is_allowed(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];

@@ -1,4 +1,4 @@
-//! Reads what a plugin may hold from a project.
+//! Reads the content of a project that a plugin may contain.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs, servers};
 
 impl Content {
-    /// Reads a project, except what is switched off or is not for any agent that installs plugins.
+    /// Reads a project. Modules that are disabled, or that are not for any agent that installs plugins, become remarks.
     pub fn read(db: &Db<'_>, project: &Project) -> Result<Self> {
         let rows: HashMap<String, Row> =
             modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();

@@ -1,11 +1,11 @@
-//! What a plugin does not hold, or holds in a changed form, grouped by the reason.
+//! Describes what a plugin lacks or contains in a changed form, grouped by the reason.
 
 use serde_json::{Value, json};
 
 use mcpkg_agents::agents;
 use mcpkg_base::plural;
 
-/// How many items a line names.
+/// The maximum number of items that a line names.
 const NAMED: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// Returns whether the remark says that the item is missing or changed for everybody, and so also for an import.
+    /// Returns whether the remark says that the item is missing or changed for all agents, and thus also for an import.
     pub fn covers(&self, word: &str, name: &str) -> bool {
         let is_it = |named: &String| {
             named == name

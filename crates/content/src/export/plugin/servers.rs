@@ -22,7 +22,8 @@ pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Res
     for server in servers {
         let Server { name: known, definition, .. } = server;
         let below = with_folders(definition, PORTABLE).texts().filter_map(path_below).collect::<BTreeSet<_>>();
-        // An import disables servers that need their plugin's folder, which is here.
+        // Leave out disabled servers, except those that need their plugin's folder: an import disables them, but they
+        // work in the exported plugin.
         if !server.enabled && below.is_empty() {
             making.left_out(
                 &[],
@@ -97,8 +98,8 @@ fn entry(making: &mut Making, agent: &'static str, folders: Folders, server: &Se
     }
 }
 
-/// Returns a server's name with the plugin's name in front, unless it contains that already. Agents accept ASCII letters,
-/// digits, `_` and `-`.
+/// Returns a server's name with the plugin's name as a prefix, unless the name already contains it. Characters other
+/// than ASCII letters, digits, `_` and `-` are replaced, because agents do not accept them.
 fn carrying(plugin: &str, server: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '-' };
     let server: String = server.chars().map(letter).collect();

@@ -34,7 +34,8 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<
             }
         }
         let own = as_is(matches!(agent, Some("copilot" | "vscode")));
-        // Not `.agent.md`: an import takes such a file for a subagent wherever it is, so it would come in twice.
+        // Do not use the ending `.agent.md`: an import recognizes it in any folder, so the subagent would be imported
+        // twice.
         let path = of_copilot(&path);
         put(making, COPILOT, name, &path, &subagent, own, &VSCODE, &bytes);
         making.left_out(&[CODEX], word::SUBAGENT, name, "it loads no subagents from plugins");
@@ -46,7 +47,8 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<
 const OF_GEMINI: [&str; 8] =
     ["name", "description", "kind", "display_name", "model", "temperature", "max_turns", "timeout_mins"];
 
-/// Whether Gemini loads a file that was written for Claude Code. The two agents share no names of tools.
+/// Returns whether Gemini loads a file that was written for Claude Code. A file with `tools` is not loaded, because the
+/// two agents have different names for tools.
 fn is_in_gemini(file: &[u8]) -> bool {
     let Some(keys) = split_front(file).0.and_then(keys) else { return false };
     let is_slug = |name: &str| {
