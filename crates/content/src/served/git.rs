@@ -1,4 +1,4 @@
-//! Answers git clients: smart HTTP, for reading.
+//! Answers git clients over smart HTTP. They can fetch, but not push.
 
 use std::io::Read;
 
@@ -13,18 +13,18 @@ use mcpkg_base::git::{LOCAL, served};
 use mcpkg_base::process::Limits;
 use mcpkg_core::op::{Answer, Content, Context, Head};
 
-/// The largest request: what a client wants and has.
+/// The maximum size of a request in bytes. A request lists the commits that a client wants and those that it has.
 pub(super) const REQUEST: u64 = 1 << 20;
 
-/// The largest request after unpacking.
+/// The maximum size of a decompressed request in bytes.
 const UNPACKED: u64 = 8 << 20;
 
-/// The largest answer.
+/// The maximum size of an answer in bytes.
 const ANSWER: u64 = 1 << 30;
 
 const WANTED: &str = "application/x-git-upload-pack-request";
 
-/// Refuses what only looks like a request of git.
+/// Refuses requests that are not a fetch over git's smart HTTP.
 pub(super) fn admit(route: &Route, head: &Head) -> Result<(), Box<Answer>> {
     let refused = |status, why| Err(Box::new(refuse(status, why)));
     match route.what {

@@ -6,8 +6,8 @@
 //! | `/.well-known/agent-skills/` | `npx skills add` |
 //! | `/v0.1/servers` | clients of the MCP Registry API |
 //!
-//! The last two are about the project that the key is for or that the server selects, and below `/marketplace/PROJECT/`
-//! about that project. Everything is read only.
+//! The last two serve the project that the access key is for or that the server selects. Below `/marketplace/PROJECT/`,
+//! they serve that project. Everything is read-only.
 
 mod git;
 mod repository;
@@ -76,7 +76,7 @@ fn failed(error: &Error) -> Answer {
             return refuse(StatusCode::NOT_IMPLEMENTED, why);
         }
         _ => {
-            // The message may name paths of the server.
+            // Do not send the message, because it may contain paths on the server.
             tracing::error!(%error, "cannot answer a request for the marketplace");
             return refuse(StatusCode::INTERNAL_SERVER_ERROR, "Internal error; see the server's log");
         }

@@ -1,9 +1,11 @@
 //! Keeps a bare git repository of a project, or of all projects, in the user's cache folder.
 //!
-//! It is made again after the project changed, once for all requests that come meanwhile. The commit depends only on the
-//! files. The plugin's version is `1.0.N`, where N is the number of the project's newest event in the audit trail when
-//! the files changed: it rises with each change, and no event has its number twice. While the files stay the same, so
-//! does the version.
+//! The repository is updated after the project has changed, once for all requests that arrive in the meantime. The
+//! commit depends only on the files.
+//!
+//! The plugin's version is `1.0.N`, where N is the number of the project's newest event in the audit trail when the
+//! files changed. So the version rises with each change, and no version is used twice. While the files stay the same,
+//! the version stays the same too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,21 +33,22 @@ const ALL: &str = "mcpkg";
 const STATE: &str = "state.json";
 const REPOSITORY: &str = "repository.git";
 
-/// A repository that nobody asked for in this time is removed when another one is made.
+/// How long a repository may be unused before it is removed. It is removed when another repository is made.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How often the time of the last use is written down.
+/// How often the time of the last use is recorded.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
-/// How many events of others may follow before they are written down as known, so that no request reads more of them.
+/// How many events of other projects may follow before they are recorded as seen. This limits the number of events that
+/// a request has to read.
 const READ: i64 = 1000;
 
-/// What the repository in a folder was made of.
+/// The state of the projects from which the repository in a folder was made.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
-    /// The version of mcpkg that made it: another one may lay files out differently.
+    /// The version of mcpkg that made the repository. Another version may lay out the files differently.
     made_by: String,
-    /// The newest event at that time.
+    /// The number of the newest event at that time.
     trail: i64,
     /// The plugins, by the keys of their projects.
     plugins: BTreeMap<String, Made>,
@@ -60,7 +63,8 @@ struct Made {
 }
 
 impl State {
-    /// A missing or damaged file counts as a repository that was made of nothing.
+    /// Reads the state in a folder. A missing or malformed file counts as an empty state, so the repository is made
+    /// again.
     fn read(folder: &Path) -> Self {
         let bytes = file::read(&folder.join(STATE), file::TEXT).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
@@ -72,7 +76,8 @@ impl State {
         disk::replace(&folder.join(STATE), &json)
     }
 
-    /// Whether no project changed since.
+    /// Returns whether this version of mcpkg made the repository from the same projects, and none of them changed
+    /// since.
     fn is_of(&self, db: &Db<'_>, projects: &[Project], trail: i64) -> Result<bool> {
         if self.made_by != env!("CARGO_PKG_VERSION") || self.trail > trail || self.plugins.len() != projects.len() {
             return Ok(false);
@@ -88,7 +93,7 @@ impl State {
     }
 }
 
-/// Returns the repository that a request is about, as it is now.
+/// Returns the repository that a request is about, and updates it first if necessary.
 pub(super) fn current(context: &Context, route: &Route, limits: &Limits<'_>) -> Result<PathBuf> {
     git::required(limits)?;
     let chosen = context.store.read(|db| chosen(db, context, route))?;
@@ -120,7 +125,7 @@ fn chosen(db: &Db<'_>, context: &Context, route: &Route) -> Result<Vec<Project>>
     }
 }
 
-/// Returns the name of a repository's folder: different for each database, and for each set of projects.
+/// Returns the name of a repository's folder. It differs for each database and each set of projects.
 fn name(context: &Context, route: &Route, chosen: &[Project]) -> String {
     let mut text = context.store.location().to_string();
     match (&route.project, &context.selection.named) {
@@ -192,11 +197,11 @@ fn digest(files: &[PluginFile]) -> String {
     sha256::hex(text.as_bytes())
 }
 
-/// Writes down now and then that a repository is used, and which events did not change it.
+/// Records from time to time that a repository is in use, and which events did not change it.
 fn note_use(context: &Context, folder: &Path, state: State, trail: i64) {
     if trail - state.trail > READ || age(context, folder).is_some_and(|age| age > USED) {
         let _held = disk::hold_folder(folder);
-        // Another request may have made the repository again.
+        // Another request may have made the repository again in the meantime.
         if State::read(folder) == state
             && let Err(error) = (State { trail, ..state }).write(folder)
         {
@@ -205,7 +210,7 @@ fn note_use(context: &Context, folder: &Path, state: State, trail: i64) {
     }
 }
 
-/// Removes the repositories that nobody uses.
+/// Removes the repositories that were not used for a long time ([`UNUSED`]), except `but`.
 fn prune(context: &Context, cache: &Path, but: &Path) {
     let folders = std::fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path());
     for folder in folders.filter(|folder| folder != but) {
@@ -218,7 +223,7 @@ fn prune(context: &Context, cache: &Path, but: &Path) {
     }
 }
 
-/// Returns the time since a repository was made or used.
+/// Returns the time since a repository was made, or since its last use was recorded.
 fn age(context: &Context, folder: &Path) -> Option<Duration> {
     let used = std::fs::metadata(folder.join(STATE)).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let now = Duration::from_millis(u64::try_from(context.clock.now()).ok()?);

@@ -1,4 +1,4 @@
-//! Parses the paths of requests, and refuses requests in words that git shows to its user.
+//! Parses the paths of requests, and writes refusals that git shows to its user.
 
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, HeaderValue};
@@ -21,14 +21,14 @@ const INDEX: &str = "index.json";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Route {
-    /// The project that the path names.
+    /// The project that the path names, if any.
     pub project: Option<String>,
     pub what: What,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// What a git repository offers: that of the project or, if the path names none, of all projects.
+    /// The refs that a git repository offers: that of the project or, if the path names none, that of all projects.
     Offer,
     Upload,
     Skills,
@@ -42,7 +42,7 @@ pub(super) enum What {
 }
 
 impl Route {
-    /// Returns `None` for a path where nothing is.
+    /// Returns the route of a request; `None` if nothing is served at the path.
     pub fn of(head: &Head) -> Option<Self> {
         let path = head.path.as_str();
         let about = |project: Option<&str>, what| Some(Self { project: project.map(str::to_owned), what });

@@ -1,4 +1,4 @@
-//! A project's MCP servers in the form of the MCP Registry API: `GET /v0.1/servers`, with pages.
+//! Serves a project's MCP servers in the format of the MCP Registry API: `GET /v0.1/servers`, in pages.
 //!
 //! No value of a variable or header is shown, only their names. A server is left out if it is disabled, if its address
 //! or arguments contain a secret, or if the registry's format cannot express how to start it.
@@ -18,11 +18,11 @@ use mcpkg_store::servers::{self, Definition, Named, Server, Text, Transport};
 const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json";
 const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
 
-/// The number of servers on a page, and the most that a client may ask for.
+/// The default and the maximum number of servers on a page.
 const PAGE: usize = 30;
 const MOST: usize = 100;
 
-/// The longest description that the format allows.
+/// The maximum length of a description in the format, in characters.
 const DESCRIPTION: usize = 100;
 
 pub(super) fn list(context: &Context, route: &Route, query: &str) -> Result<Answer> {
@@ -52,7 +52,8 @@ pub(super) fn list(context: &Context, route: &Route, query: &str) -> Result<Answ
     Ok(Answer::json(StatusCode::OK, &json!({ "servers": found, "metadata": metadata })))
 }
 
-/// Answers about one server: with a version only that one, which is also the latest.
+/// Answers a request for one server. Without a version, the answer is a list of this server. Otherwise it is the server
+/// itself, if it has the version or if the version is `latest`.
 pub(super) fn one(context: &Context, route: &Route, name: &str, version: Option<&str>) -> Result<Answer> {
     let is_it = |server: &Value| {
         let of = &server["server"];
@@ -80,7 +81,7 @@ fn all(context: &Context, route: &Route) -> Result<Vec<Value>> {
 
 fn entry(project: &str, server: &Server) -> Option<Value> {
     let definition = &server.definition;
-    // The part of the name before the slash takes fewer characters than the one after it.
+    // The format allows fewer characters before the slash than after it.
     let mut described = json!({
         "$schema": SCHEMA,
         "name": format!("mcpkg.{}/{}", project.replace('_', "-"), server.name),
@@ -115,13 +116,13 @@ fn description(name: &str, definition: &Definition) -> String {
     }
 }
 
-/// Returns a text without references and secrets.
+/// Returns a text; `None` if it is empty, or contains a reference or a secret.
 fn shown(text: &Text) -> Option<String> {
     let text = text.literal()?;
     (!text.is_empty() && redact(text) == text).then(|| text.to_owned())
 }
 
-/// Describes variables or headers: only what they are called.
+/// Describes variables or headers by their names only, without values.
 fn inputs(named: &Named) -> Value {
     named.iter().map(|(name, _)| json!({ "name": name, "isRequired": true, "isSecret": true })).collect()
 }
@@ -179,7 +180,7 @@ fn first(args: &[Option<String>], flags: &[&str]) -> Option<usize> {
     args[at].as_ref().is_some_and(|arg| !arg.starts_with('-')).then_some(at)
 }
 
-/// Splits a package's name from its version. A scope begins with an `@` too.
+/// Splits a package's name from its version. An `@` at the beginning belongs to the name's scope.
 fn split<'t>(named: &'t str, by: &str) -> (&'t str, Option<&'t str>) {
     match named.rsplit_once(by) {
         Some((name, version)) if !name.is_empty() && !version.is_empty() => (name, Some(version)),

@@ -1,4 +1,4 @@
-//! The index of a project's skills, for `npx skills add URL`, and an archive of each skill.
+//! Serves the index of a project's skills, for `npx skills add URL`, and an archive of each skill.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 /// The ending of archives.
 const ENDING: &str = ".tar.gz";
 
-/// The value of the system in a header of gzip that is the same everywhere.
+/// The operating system in the gzip header: unknown, so that an archive is the same on all systems.
 const NO_SYSTEM: u8 = 255;
 
-/// The skills of the projects that were asked for last: packing them takes longer than everything else.
+/// The packed skills of recently requested projects. They are cached because packing takes longer than everything else.
 static PACKED: Cache<(String, Uuid, i64), Arc<Vec<Skill>>> = Cache::new(4);
 
 struct Skill {
@@ -83,7 +83,8 @@ fn skills(context: &Context, route: &Route) -> Result<Arc<Vec<Skill>>> {
     })
 }
 
-/// Packs files. The same files always give the same bytes. `npx skills` finds no members whose names begin with `./`.
+/// Packs files. The same files always give the same bytes. The names of members must not begin with `./`, because `npx
+/// skills` would not find them.
 fn packed<'f>(files: impl Iterator<Item = (&'f str, &'f PluginFile)>) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::internal("a skill cannot be packed").with_source(error);
     let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM).write(Vec::new(), Compression::default());
