@@ -1,4 +1,4 @@
-//! `mcpkg finding`: marks audit findings as harmless, lists them, and takes the mark back.
+//! `mcpkg finding`: marks audit findings as harmless, lists them, and removes the mark.
 
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;

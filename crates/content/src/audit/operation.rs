@@ -1,4 +1,4 @@
-//! The operation `mcpkg audit`.
+//! Runs `mcpkg audit`: audits a file, folder, source or project, and reports the findings.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -59,7 +59,7 @@ impl Operation for Audit {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
-    /// A folder is audited without any database.
+    /// Allows an audit of a folder without any database.
     fn missing_database(&self) -> MissingDatabase {
         MissingDatabase::StandIn
     }

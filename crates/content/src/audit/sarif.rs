@@ -7,7 +7,7 @@ use mcpkg_agents::audit::{Finding, Report};
 use mcpkg_base::hex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is escaped in a path as a relative URI.
+/// The characters to percent-encode in a path, so that the path is a valid relative URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
 pub(super) fn log(report: &Report) -> Value {

@@ -1,4 +1,4 @@
-//! The text and the data of `mcpkg audit`.
+//! Builds the text and the JSON data of `mcpkg audit`.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use mcpkg_agents::audit::{Finding, OfRule};
 use mcpkg_base::{hex, plural};
 use mcpkg_core::op::{Body, Table};
 
-/// The columns of the text.
+/// The width of the text in columns.
 const WIDTH: usize = 79;
 
-/// The most findings of one rule that are listed.
+/// The maximum number of findings of one rule that are listed.
 const LISTED: usize = 5;
 
 /// Returns the findings by rule, for people.
@@ -52,7 +52,7 @@ pub(super) fn unlisted(audited: &Audited) -> usize {
     counts.filter(|count| *count > LISTED).map(|count| count - (LISTED - 1)).sum()
 }
 
-/// Returns the lines of an indented text.
+/// Wraps a text into indented lines.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::from(" ")];
     for word in text.split(' ') {
@@ -111,7 +111,7 @@ fn finding_data(finding: &Finding) -> Value {
     })
 }
 
-/// Returns the table of rules.
+/// Returns the table of all rules, for `--rules`.
 pub(super) fn rules() -> (Body, Value) {
     let row = |rule: &&Rule| vec![rule.id.to_owned(), rule.severity.word().to_owned(), rule.what.to_owned()];
     let rows = RULES.iter().map(row).collect();

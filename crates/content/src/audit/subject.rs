@@ -1,4 +1,4 @@
-//! What `mcpkg audit` reads: files on disk, the items of a source, or the items of a project.
+//! Reads what `mcpkg audit` audits: files on disk, the items of a source, or the items of a project.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ use mcpkg_core::op::Context;
 use mcpkg_store::projects::{self, Project};
 use mcpkg_store::{Db, sources};
 
-/// What is audited.
 pub(super) enum Subject {
     Path(PathBuf),
     Source(String),
