@@ -1,4 +1,4 @@
-//! Audits what comes into a project, and says what a person has to decide about it.
+//! Audits files before they become part of a project, and reports what a person has to decide about them.
 
 use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::audit::{Finding, Report, scan_bytes};
@@ -9,7 +9,7 @@ use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::blobs::NewContent;
 use serde_json::{Value, json};
 
-/// The most critical findings that are shown before a question.
+/// The maximum number of critical findings that are shown before a question.
 const MOST: usize = 20;
 
 /// Audits the content of a file, and adds what was found. Returns whether it is text that is small enough.

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_come_back_and_nothing_else_is_one() {
+    fn cursors_are_decoded_and_invalid_ones_refused() {
         let cursor = encode("prompts", 7, "code-review");
         assert_eq!(decode("prompts", &cursor).unwrap(), (7, "code-review".to_owned()));
         for bad in ["", "x", "!!!", cursor.trim_end_matches(|_| true), &encode("prompts", 7, "a")[1..]] {

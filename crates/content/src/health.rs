@@ -1,5 +1,5 @@
-//! The findings of `mcpkg doctor` about stored templates that cannot be rendered, for example because they exceed
-//! today's limits or use undeclared names.
+//! Finds stored templates that cannot be rendered, for `mcpkg doctor`. For example, a template may exceed today's
+//! limits or use undeclared names.
 
 use super::answer;
 use mcpkg_agents::template;

@@ -1,4 +1,4 @@
-//! The audit findings that a user marked as harmless. A project keeps the list.
+//! Keeps a project's list of audit findings that the user marked as harmless.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, ignored};
 
-/// A finding that a user marked as harmless. If its lines change, it is found again.
+/// A finding that a user marked as harmless. If its lines change, an audit reports it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
     pub rule: String,
@@ -34,8 +34,8 @@ impl Ignored {
     }
 }
 
-/// Whether two paths may mean one file: an audit of a folder finds a file by a longer path than an audit of a folder in
-/// it, and a skill's file on disk has a URI in a project.
+/// Returns whether two paths may mean the same file. The audit of a folder shows a longer path than the audit of one of
+/// its subfolders, and a skill's file on disk has a URI in a project.
 pub fn is_same(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|path| path.split_once("://").map_or(path, |(_, rest)| rest).trim_matches('/'));
     let is_end =

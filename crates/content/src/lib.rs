@@ -1,9 +1,9 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`cursor`] (pages of lists), [`files`] (stores files as
-//! resources), [`audited`] and [`ignored`] (findings in what comes in), [`completions`] (names for the shell to complete),
-//! [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg up`), [`proposals`]
-//! (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
+//! resources), [`audited`] and [`ignored`] (audit findings in new content), [`completions`] (names for the shell to
+//! complete), [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg
+//! up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
 //! [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;

@@ -401,8 +401,8 @@ impl Delete {
     }
 }
 
-/// Returns the error for deleting a project whose files are still deployed. Without the project, nobody could roll the deploy
-/// back.
+/// Returns the error for deleting a project while its files are still deployed. Without the project, nobody could roll
+/// the deploy back.
 fn still_deployed(project: &Project, root: &str) -> Error {
     let name = &project.name;
     Error::new(

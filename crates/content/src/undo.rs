@@ -32,7 +32,7 @@ fn revision(db: &Db<'_>, item: &str, state: &str) -> Result<Option<(i64, Revisio
     revisions::of_item(db, item, number)
 }
 
-/// Whether the item does not exist in this state.
+/// Returns whether the item does not exist in this state.
 fn is_gone(revision: Option<&(i64, Revision)>) -> bool {
     revision.is_none_or(|(_, revision)| revision.action == "delete")
 }

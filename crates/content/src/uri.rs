@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_path_holds_stays_and_all_else_is_encoded() {
+    fn only_characters_that_paths_allow_stay_unencoded() {
         for byte in 0..0x80_u8 {
             let text = char::from(byte).to_string();
             let stays = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_escape_is_decoded_where_the_whole_is_utf_8() {
+    fn escapes_are_decoded_if_the_result_is_utf_8() {
         for byte in 0..=u8::MAX {
             let wanted = (byte < 0x80).then(|| char::from(byte).to_string());
             assert_eq!(decode(&format!("%{byte:02X}")), wanted);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn encoding_is_undone() {
+    fn decoding_reverses_encoding() {
         for path in ["a b/é.md", "100%", "%41", "a\nb", "x/.y~!"] {
             assert!(encode(path).bytes().all(|byte| byte.is_ascii_graphic()));
             assert_eq!(decode(&encode(path)).as_deref(), Some(path));

@@ -128,7 +128,6 @@ pub enum What {
     AgentFile {
         /// What its agent uses the file for.
         holds: agent_files::Kind,
-        /// Whether the file is executable.
         #[serde(default)]
         executable: bool,
     },

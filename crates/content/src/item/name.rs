@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_letters_and_no_option_for_a_beginning() {
+    fn characters_that_names_cannot_contain_are_replaced() {
         assert_eq!(letters("a/b c"), "a.b-c");
         assert_eq!(letters("caf\u{e9}"), "caf-");
         assert_eq!(letters("\u{e9}t\u{e9}"), "t-");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_servers_have_one_path() {
+    fn paths_of_servers_are_unique() {
         let other = free_path("github", |path| path == "mcp_server:github");
         assert_eq!((other.as_str(), name(&other)), ("mcp_server:github:2", Some("github")));
         assert_eq!(free_path("github", |_| false), path("github"));
@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn whether_it_is_switched_on_is_not_said() {
+    fn an_item_does_not_contain_the_enabled_flag() {
         let on = Server { enabled: true, ..server() };
         assert_eq!(of(&on).unwrap(), of(&server()).unwrap());
         assert!(!read(&of(&on).unwrap().0, &of(&on).unwrap().1).unwrap().enabled);
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
+    fn invalid_servers_are_refused() {
         let (entry, _) = of(&server()).unwrap();
         for bad in ["", "{}", r#"{"transport":"pigeon"}"#, "<<<<<<<"] {
             assert_eq!(read(&entry, &bad.as_bytes().to_vec().into()).unwrap_err().code(), Code::InvalidArgument);

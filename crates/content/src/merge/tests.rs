@@ -61,7 +61,7 @@ fn merged(base: Option<&Item>, theirs: Option<&Item>, ours: Option<&Item>) -> Ou
 }
 
 #[test]
-fn what_one_side_did_stands() {
+fn each_combination_of_changes_has_its_outcome() {
     let (a, b) = (Item::new(b"a\n"), Item::new(b"b\n"));
     for (base, theirs, ours, outcome) in [
         (Some(&a), Some(&a), Some(&a), Outcome::Unchanged),
@@ -106,7 +106,7 @@ fn parts_come_from_the_side_that_changed_them() {
 }
 
 #[test]
-fn an_item_that_one_side_alone_touched_is_as_that_side_has_it() {
+fn a_change_of_only_one_side_is_the_result() {
     let (a, b) = (Item::new(b"a\n"), Item::new(b"b\n"));
     assert_eq!(merged(Some(&a), None, Some(&a)), Outcome::DeletedThere { changed: false });
     assert_eq!(merged(None, Some(&a), None), Outcome::Taken);

@@ -34,8 +34,9 @@ pub fn skills_of(name: &str, attributes: &Attributes, content: &[u8]) -> (String
     (skill, forms)
 }
 
-/// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. They differ by what
-/// the agent that the prompt was written for does with its text.
+/// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. The prompt may be
+/// written with placeholders or as plain text, and in both cases unchanged or with the text escaped that Claude Code
+/// would act on.
 fn commands_for_claude<'a>(name: &str, attributes: &'a Attributes, content: &[u8]) -> Vec<(String, &'a [Argument])> {
     let Ok(content) = std::str::from_utf8(content) else { return Vec::new() };
     let with_arguments = commands::to_file(name, attributes, content).ok();
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_taken_apart() {
+    fn a_block_is_split_into_its_parts() {
         let two = sections::block(&sections::sections(&[("instructions:a", b"A\n"), ("instructions:b", b"B\n")]), None);
         let file = [b"Mine.\n\n".as_slice(), &two].concat();
         let found = block(&file).unwrap();

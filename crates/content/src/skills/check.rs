@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_one_is_taken_and_unknown_keys_stay() {
+    fn a_valid_skill_is_accepted_and_unknown_keys_stay() {
         let Main { matter, problems, .. } =
             main("pdf", "---\nname: pdf\ndescription: Reads PDFs\nlicense: MIT\n---\nText");
         assert!(problems.is_empty(), "{problems:?}");

@@ -202,7 +202,7 @@ impl Operation for Show {
         let files: Vec<String> = skill.files.into_iter().map(|file| file.uri).collect();
         let others: Vec<&str> = files.iter().map(String::as_str).filter(|file| *file != uri).collect();
         let body = match &text {
-            // An agent that reads SKILL.md has to be told that the skill has other files.
+            // Tell an agent that reads SKILL.md that the skill has other files.
             Some(text) if path == MAIN && !others.is_empty() && !context.is_shell() => Body::Several(vec![
                 Body::Text(text.clone()),
                 Body::Sentence(format!("Its other files: {}", others.join(", "))),
