@@ -62,13 +62,13 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Returns what the agent that a command was written for does with its text.
+/// Returns what a command's original agent does with its text, such as running shell code or attaching files.
 pub(super) fn acts(module: &Module, file: &ModuleFile) -> Acts {
     Acts::of_command(module.about.agent.as_deref(), file.own.as_deref())
 }
 
-/// Returns the text of a command for an agent that runs shell code and attaches files, and whether it was rewritten:
-/// it lets no agent do more than the one that the command was written for.
+/// Returns a command's text for an agent that runs shell code and attaches files, and whether the text was rewritten.
+/// In the rewritten text, nothing runs or is attached that the command's original agent treats as plain text.
 fn inert_text<'f>(module: &Module, file: &'f ModuleFile) -> Option<(Cow<'f, str>, bool)> {
     let text = std::str::from_utf8(&file.bytes).ok()?;
     Some(match inert::file(text, acts(module, file)) {
@@ -183,7 +183,7 @@ const fn reason(why: Unsayable) -> Reason {
 /// Adds a command as a skill, for agents without commands.
 fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
     let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    // OpenCode reads the folder too, and treats skills as commands.
+    // The text must be inert here too: OpenCode also reads this folder, and treats skills as commands.
     let text = || {
         inert_text(module, file).map_or(Cow::Borrowed(&*file.bytes), |(text, _)| match text {
             Cow::Borrowed(text) => text.as_bytes().into(),

@@ -22,7 +22,6 @@ pub(super) fn below(root: &Path, folder: &str) -> PathBuf {
     if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
-/// Returns the last part of a path.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -87,7 +86,7 @@ pub(super) fn as_it_came(
     let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
     let (path, own, form) = match (path, &file.own) {
         (Some(path), Some(own)) => (path, own, form),
-        // The file for Claude Code is the original.
+        // Without `own`, the file in Claude Code's syntax is the original.
         (Some(path), None) if path.ends_with(".md") => (path, &file.bytes, Form::Copy),
         _ => return Ok(false),
     };

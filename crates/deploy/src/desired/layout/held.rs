@@ -13,7 +13,8 @@ use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::modules::Applies;
 
-/// The targets that hold texts: they load them from files that the user wrote and that still contain exactly the text.
+/// Targets that already load modules' texts from the user's own files. A target holds a module if one of its files
+/// still contains exactly the module's text.
 #[derive(Default)]
 pub(super) struct Holders {
     /// The targets that hold a module and also read AGENTS.md, by the module's id.
@@ -27,7 +28,7 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    /// Looks for the holders of modules that always apply. `hidden` are targets that do not read AGENTS.md.
+    /// Finds the holders of modules that always apply. `hidden` returns whether AGENTS.md is hidden from a target.
     pub(super) fn find(
         always: &[&Module],
         configs: &[&TargetConfig],
@@ -51,7 +52,7 @@ impl Holders {
         let (users, has_block) = users_text(&root.join(AGENTS_MD))?;
         let is_users = |module: &&&Module| {
             let is_same = module.files.first().is_some_and(|file| file.bytes.trim_ascii() == users);
-            // A deploy moves the text into its block.
+            // A deploy moves the text into mcpkg's block. After that, the module is recognised by its path.
             is_same && !users.is_empty() || has_block && module.about.path.as_deref() == Some(AGENTS_MD)
         };
         holders.agents_md = always.iter().find(is_users).map(|module| module.id.clone());

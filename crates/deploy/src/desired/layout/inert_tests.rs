@@ -1,5 +1,5 @@
-//! Walks all pairs of an agent that a text was written for and an agent that gets it: what is text for the one is text
-//! for the other.
+//! Tests, for every pair of source and destination agent, that text which is plain for the source stays plain for the
+//! destination: it runs no shell code, fills in no placeholders and attaches no files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use mcpkg_agents::commands::{self, inert, toml_file, words};
 use mcpkg_agents::forms::{matter, toml_text};
 use mcpkg_store::modules::Applies;
 
-/// Returns a module with one file. It was imported from a folder of the agent.
+/// Returns a module with one file, as if it had been imported from `path` of the agent.
 fn module(kind: Kind, agent: Option<&Agent>, path: &str, file: ModuleFile) -> Module {
     let about = About {
         applies: Applies::Always,
@@ -35,7 +35,8 @@ fn file(path: &str, bytes: &[u8]) -> ModuleFile {
     ModuleFile { path, bytes, executable: false, layer: Layer::Upstream, arguments: [].into(), own: None }
 }
 
-/// Returns a text as a command of an agent, as an import stores it. `None` if the agent cannot have such a command.
+/// Returns the module that an import stores for an agent's command with this text. `None` if the agent cannot have such
+/// a command.
 fn command(agent: Option<&Agent>, text: &str) -> Option<Module> {
     let (folder, ending) = match agent.map(|agent| (agent.project.commands, agent)) {
         None => (".claude/commands", ".md"),
@@ -63,7 +64,7 @@ fn command(agent: Option<&Agent>, text: &str) -> Option<Module> {
     Some(module(Kind::Command, agent, &format!("{folder}/x{ending}"), file))
 }
 
-/// Returns a text as a skill or instructions of an agent.
+/// Returns a skill or instructions with this text, as if imported from an agent.
 fn text_of(kind: Kind, agent: Option<&Agent>, text: &str) -> Module {
     let (path, text) = match kind {
         Kind::Skill => {
@@ -132,7 +133,7 @@ fn acts(target: Target, path: &str, file: &str) -> Vec<&'static str> {
     all.into_iter().filter(|(_, acts)| *acts).map(|(what, _)| what).collect()
 }
 
-/// What agents act on, each with the agents for which it is not text.
+/// Texts with syntax that some agents act on, each with the ids of those agents. The id `""` stands for no agent.
 const MARKS: [(&str, &[&str]); 17] = [
     ("Look: !`touch x`", &["", "claude_code", "opencode"]),
     ("!`touch x`", &["", "claude_code", "opencode"]),
@@ -160,7 +161,7 @@ fn sources() -> impl Iterator<Item = Option<&'static Agent>> {
 fn assert_inert(module: &Module, from: &str, text: &str) -> Result<(), TestCaseError> {
     for target in Target::all() {
         for (path, file) in deployed(module, *target) {
-            // An agent gets its own text back as it was.
+            // An agent's own commands are deployed to it unchanged, and may do whatever they did before.
             if module.about.is_of(*target) && module.kind == Kind::Command {
                 continue;
             }
@@ -172,7 +173,7 @@ fn assert_inert(module: &Module, from: &str, text: &str) -> Result<(), TestCaseE
 }
 
 #[test]
-fn what_is_text_for_its_own_agent_is_text_for_every_other() {
+fn plain_text_of_one_agent_stays_plain_text_in_every_other() {
     let mut walked = 0;
     for agent in sources() {
         let id = agent.map_or("", |agent| agent.id);
@@ -223,7 +224,7 @@ proptest! {
     #![proptest_config(crate::seed::config(64))]
 
     #[test]
-    fn no_text_of_an_agent_that_only_sends_it_does_more_elsewhere(
+    fn text_of_an_agent_that_only_sends_it_stays_inert_elsewhere(
         text in "(!|`|```|\\{|\\}|\\{\\{args\\}\\}|args|@|\\.env|\\$|\\$1|\\$ARGUMENTS|\\\\|0|a| |\n|date|---\n){1,12}"
     ) {
         for agent in ["cursor", "vscode", "windsurf", "kiro"].into_iter().filter_map(agents::with_id) {

@@ -22,7 +22,7 @@ use mcpkg_agents::forms::rule::Switch;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::modules::Applies;
 
-/// The blocks to write into agents' own files, by folder and file name, with the targets that want them.
+/// The blocks to write into agents' own files: by folder and file name, their modules and the targets that want them.
 type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds instructions below the deploy root. A text for several agents is written to AGENTS.md once. A text for only
@@ -124,7 +124,8 @@ pub(super) fn for_project(
     Ok(())
 }
 
-/// Adds a module for each target where no target loads it twice. `others` are targets that must not read it there.
+/// Adds a module to as few files as possible, so that each target loads it exactly once. `others` are targets that must
+/// not load it from there.
 fn separately<'m>(
     builder: &mut Builder,
     blocks: &mut Blocks<'m>,
@@ -166,11 +167,12 @@ fn separately<'m>(
     alone.into_iter().try_for_each(|target| own(builder, blocks, target, (module, texts), root))
 }
 
-/// A file that is not part of the project.
+/// The user's private file, which is not part of the project. Shared text never goes there.
 const PRIVATE: &str = "CLAUDE.local.md";
 
-/// Chooses as few files as possible so that each reader reads exactly one of them; of equal choices, the one with the first
-/// files. Each reader is given by whether it reads each file. `None` if there is no such choice.
+/// Returns the smallest set of files of which each reader reads exactly one, or `None` if there is no such set.
+/// `readers[r][f]` is whether reader `r` reads file `f`. If several sets are equally small, earlier files are
+/// preferred.
 fn once_for_each(readers: &[Vec<bool>]) -> Option<Vec<usize>> {
     let files = readers.first().map_or(0, Vec::len).min(10);
     let chosen = |bits: u32| (0..files).filter(move |at| bits >> at & 1 == 1);
@@ -262,8 +264,8 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
 }
 
-/// Whether a rule's front matter says, in some target's format, that the rule applies only to some files. Returns that
-/// target. If several formats match, the last target by name wins.
+/// Returns the target in whose format a rule's front matter limits the rule to some files. If several formats match,
+/// the last target by name wins.
 ///
 /// This matters only for a config repo: a project records when each module applies.
 fn scoped_to(module: &Module) -> Option<(Target, Rules)> {

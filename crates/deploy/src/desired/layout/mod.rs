@@ -27,7 +27,7 @@ use crate::targets::{Layout, Target, TargetConfig};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 
-/// How many modules a warning names if they cannot be deployed.
+/// The largest number of modules that one warning names.
 const NAMED: usize = 3;
 
 /// Returns the files that the modules become for the `selected` targets. The layout considers all configured targets,

@@ -1,4 +1,5 @@
-//! Places files like agentpack 0.9.1, the original tool of contract 000, for which config repos were made.
+//! Places files where agentpack 0.9.1 places them. It is the original tool of contract 000, and config repos were made
+//! for it.
 
 use std::path::Path;
 

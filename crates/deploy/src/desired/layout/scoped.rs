@@ -19,7 +19,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::modules::Applies;
 
-/// The instruction files of folders, by folder and file name, with the targets that read them.
+/// Instruction files in folders: by folder and file name, their modules and the targets that read them.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds the files below the deploy root. A target that also reads another target's file gets the text from that file.
@@ -190,7 +190,7 @@ fn included(applies: &Applies) -> Applies {
     }
 }
 
-/// Remarks on the files that a rule excludes, and that it applies to all the same for this target.
+/// Adds a remark about a rule's globs that exclude files: they are dropped, so the rule also applies to those files.
 fn remark_excluded(builder: &mut Builder, module: &Module, target: Target) {
     let Applies::Globs(globs) = &module.about.applies else { return };
     let excluded: Vec<String> =
@@ -244,9 +244,9 @@ fn as_rules(
 
 /// How a rule is written for a target.
 enum Written {
-    /// As the module's own file, which already means the same to this target.
+    /// A copy of the module's own file, which already means the same to this target.
     AsItIs,
-    /// As the module's text with this front matter.
+    /// The module's text with this front matter.
     With(String),
 }
 
@@ -262,7 +262,7 @@ impl Written {
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| std::str::from_utf8(&file.bytes).ok());
-        // A file that its agent does not load stays as it is where it came from.
+        // At its original path, a file is copied even if its agent does not load it.
         let is_at_home = || about.path.as_deref().is_some_and(|path| path.starts_with(&format!("{}/", rules.folder)));
         let says = |text: &str| {
             let scope = rules.format.read(text);

@@ -53,7 +53,8 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
 
 const INERT: &str = "its !`...` are text for the agents that it was written for, so a space keeps them from being run";
 
-/// Returns a SKILL.md as a target gets it, if that differs from the module's file. `mends` says whether faults are fixed.
+/// Returns a target's version of a SKILL.md, or `None` if the module's file is copied unchanged. `mends` is whether to
+/// fix faults.
 fn rewritten(module: &Module, file: &ModuleFile, target: Target, mends: bool) -> Option<(Form, Vec<u8>)> {
     let about = &module.about;
     let runs = matches!(target.facts().project.commands, Commands::Files(_));

@@ -1,5 +1,5 @@
-//! Keeps `@path` in instructions as text. Some agents follow it to a file, so a text of an agent that does not is
-//! rewritten for them.
+//! Keeps `@path` in instructions as plain text. Some agents treat it as an import of a file, so text that was written
+//! for other agents is rewritten for them.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl Texts {
         self.inert(module)
     }
 
-    /// Remarks on a module that was rewritten for one of the targets.
+    /// Adds a remark to a module that was rewritten for one of the targets.
     pub(super) fn remark(&self, builder: &mut Builder, module: &Module, targets: &[Target]) {
         let reader = targets.iter().find(|target| follows_imports(target.facts()));
         if let Some(reader) = reader.filter(|_| self.0.contains_key(&module.id)) {
