@@ -124,14 +124,14 @@ pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> R
     reply
 }
 
-/// Shortens the data of an answer.
+/// Converts the data of an answer to the short form.
 struct Brief<'a> {
     root: &'a str,
     hashes: bool,
 }
 
 impl Brief<'_> {
-    /// Returns the data. The counts and the root come before the first list of files.
+    /// Returns the data in the short form. The counts and the root come before the first list of files.
     fn data(&self, given: Map<String, Value>) -> Map<String, Value> {
         let mut data = Map::new();
         let is_list = |value: &Value| value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object));
@@ -191,7 +191,7 @@ impl Brief<'_> {
     }
 }
 
-/// The reasons that say no more than the operation of a change does. A short answer omits them.
+/// Reasons that repeat what the operation of a change already says. A short answer omits them.
 const PLAIN: [&str; 4] = ["file missing", "content differs", "no longer managed", "rolled back"];
 
 #[cfg(test)]

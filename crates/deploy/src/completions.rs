@@ -9,7 +9,6 @@ use mcpkg_base::plural::count;
 use mcpkg_core::op::{Name, Names, Typed};
 use mcpkg_store::{proposals, snapshots};
 
-/// Completes the modules of the project.
 pub(super) const MODULES: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let modules = catalog::list(typed.db, &project)?.0;

@@ -8,7 +8,7 @@ use mcpkg_core::consent::token::{self, Confirmed, Issued, Plan, Refused};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 
-/// The operation that a token of `deploy` confirms. Also used in the shell.
+/// The operation that a confirm token of `deploy` is bound to, also when it is used in the shell.
 const OPERATION: &str = "deploy_apply";
 
 /// Issues a token for a plan that is about to be shown.
@@ -16,7 +16,7 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
     token::issue(context, &Plan { operation: OPERATION, project, inputs, hash: plan_hash, summary })
 }
 
-/// Checks a token before the plan is made again.
+/// Checks a token before the plan is computed again.
 ///
 /// # Errors
 /// `E_CONFIRM_TOKEN_EXPIRED`, or `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or was issued for other

@@ -15,8 +15,8 @@ use mcpkg_store::{Db, blobs};
 /// The number of files between two progress reports. With fewer files, no progress is shown.
 const TOLD_EACH: usize = 64;
 
-/// Stores the contents and returns the journal's rows: first changed files, then files that are managed from now on but
-/// stay unchanged ([`RowChange::Claim`]), then files that are no longer managed.
+/// Stores the contents and returns the journal's rows: first the changed files, then files that mcpkg manages from now
+/// on without changing them ([`RowChange::Claim`]), then files that mcpkg stops managing.
 pub(super) fn store_all(
     context: &Context,
     db: &Db<'_>,

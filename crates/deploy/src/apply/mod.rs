@@ -35,7 +35,7 @@ pub use work::Work;
 /// keeps that transaction short.
 const MANY: usize = 16 << 20;
 
-/// Takes the apply lock, and undoes what a killed process left half done.
+/// Takes the apply lock, and undoes what a killed process left unfinished.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.
@@ -78,7 +78,8 @@ pub fn apply(
     let begun = context.store.write(|db| {
         allow(db)?;
         roots::approve(context, &wanted)?;
-        // Store again: if a project was deleted in the meantime, unreferenced blobs may have been removed.
+        // Store again: if a project was deleted in the meantime, the blobs stored above may have been removed as
+        // unreferenced.
         let files = images::store_all(context, db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
         let new = NewSnapshot {
@@ -121,8 +122,8 @@ pub fn apply(
     }
 }
 
-/// Refuses changes that come only from the database and are below a folder that this user never deployed to. Returns
-/// the real paths of all folders; they are resolved only here.
+/// Refuses changes that come only from the database and are below a folder that this user has never deployed to.
+/// Returns the real paths of all folders. Links are resolved only here.
 fn check_roots(context: &Context, work: &Work<'_>, wanted: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let others = wanted.difference(&work.roots).cloned().collect();
     let unapproved = roots::unapproved(context, &others)?;

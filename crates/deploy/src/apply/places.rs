@@ -23,7 +23,8 @@ struct Place {
     files: Vec<Deployed>,
 }
 
-/// Checks only whether the deployed files exist; `mcpkg status` compares their contents.
+/// Reports on each deployed place. It checks only whether the deployed files exist; `mcpkg status` compares their
+/// contents.
 pub fn health(context: &Context) -> Vec<Finding> {
     let machine = identity::machine(None);
     // If the database cannot be read, another finding reports it.

@@ -1,5 +1,5 @@
-//! Tracks the folders that this user deployed to from this machine. If only a database row names another folder, mcpkg
-//! writes there only after a person approves it at a terminal.
+//! Tracks the folders that this user has deployed to from this machine. If a folder is known only from a database row,
+//! mcpkg writes there only after a person approves it at a terminal.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -57,7 +57,8 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
         })) {
             let path = Path::new(&row.path);
             let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
-            // If the file changed since the plan was made, it is claimed with its old content and counts as drifted.
+            // If the file changed since the plan was made, record the planned content, so that the file counts as
+            // drifted.
             let same = disk::look(path)?.sha256() == file.after.sha256();
             let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
             let (applied, pristine) = (file.after.clone(), file.after.clone());

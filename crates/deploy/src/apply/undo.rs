@@ -17,9 +17,9 @@ use mcpkg_store::deploys::{self, Image};
 use mcpkg_store::snapshots::{self, File, State};
 use mcpkg_store::{Access, Applying};
 
-/// Undoes what killed processes left unfinished, unless a live process is applying. Every command and server starts
-/// with this; if there is nothing to undo, it costs one index lookup. If it fails, for example because the disk is
-/// full, it logs the failure and the command continues: only the next apply has to wait for it.
+/// Undoes what killed processes left unfinished, unless another process is applying right now. Every command and server
+/// calls this when it starts. If there is nothing to undo, it costs one index lookup. If it fails, for example because
+/// the disk is full, it logs the failure and the command continues: only the next apply needs it to succeed.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");
@@ -108,13 +108,13 @@ pub fn after(
     hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Restores the first `begun` files of a journal, removes what was written beside the others, and removes empty folders
-/// that the apply created. Leaves a file unchanged if it was changed after the apply wrote it, or if its folder was
-/// replaced. Returns the paths of the files that are left unchanged.
+/// Restores the first `begun` files of a journal, removes the temporary files of the others, and removes empty folders
+/// that the apply created. Leaves a file unchanged if somebody changed it after the apply wrote it, or replaced its
+/// folder. Returns the paths of the files that are left unchanged.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
-    // If the whole root was removed in the meantime, nothing is restored. The contents stay in the database.
+    // If the root itself was removed in the meantime, nothing is restored. The contents stay in the database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().rev() {
         if file.op == "claim" {
@@ -136,7 +136,7 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     let made = context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?;
     folders.remove_empty(&made);
     // Sync each remaining folder once, before the journal is closed. If this is interrupted, the next command repeats
-    // it all.
+    // all of it.
     sync_folders(journal, &made, folders)?;
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
@@ -150,7 +150,7 @@ fn sync_folders(journal: &Journal, others: &[String], folders: &mut Folders) -> 
     folders.sync(files.chain(others.iter().map(Path::new)).filter_map(Path::parent))
 }
 
-/// Removes the new content of a file that was not put in place.
+/// Removes the temporary file with new content that was not put in place.
 fn remove_beside(journal: &Journal, seq: usize, folders: &mut Folders) -> Result<bool> {
     match folders.holding(Path::new(&journal.files[seq].path)) {
         // The folder was replaced by a link or a file.
@@ -196,8 +196,8 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // Remove the hard link: if it was the same file, the rename did nothing and left both names. A newly created file
-    // has no old version.
+    // Remove the kept hard link. If both names are still the same file, the rename did nothing and left both. A newly
+    // created file has no old version.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }
@@ -250,7 +250,8 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         let Some((folder, _)) = folder else { continue };
         if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
         {
-            // Another program wrote to the file just as it was replaced. This is the only copy of what it wrote.
+            // Another program wrote to the file just as it was replaced. The kept file is the only copy of what it
+            // wrote.
             let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
             tracing::warn!(
                 file = file.path,
@@ -267,7 +268,8 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         folders.remove_empty(&emptied);
     }
     if journal.files.iter().any(leaves_work) {
-        // Nobody removes old files and empty folders that come back after the journal is closed.
+        // Once the journal is closed, no command cleans up again. Sync first, so that a power loss brings no old files
+        // or empty folders back.
         sync_folders(journal, &emptied, folders)?;
         let now = context.clock.now();
         context.store.write(|db| snapshots::close(db, journal.id, now))?;

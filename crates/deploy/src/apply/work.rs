@@ -1,4 +1,4 @@
-//! Describes the work of an apply: the changes of a deploy, a rollback or a restore.
+//! Describes what an apply does: the changes of a deploy, a rollback or a restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Converts a plan to the work that deploys it.
+    /// Converts a plan to the work that carries it out.
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: Adopted) -> Self {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);

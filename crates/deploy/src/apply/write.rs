@@ -39,8 +39,8 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
     changes.iter().map(of).collect()
 }
 
-/// Writes the files. Returns each file's metadata just after the write, or `None` if it would not reveal later
-/// changes. On failure, also returns how many files it had begun to put in place.
+/// Writes the files. Returns each file's metadata just after the write, or `None` if the metadata would not reveal
+/// later changes. On failure, also returns how many files it had begun to put in place.
 ///
 /// No file is put in place before all new contents are on disk under temporary names: after a power loss, each file is
 /// either the old one or the new one.
@@ -142,7 +142,7 @@ fn changed(path: &Path) -> Error {
     Error::new(Code::FileFailed, format!("`{}` changed during the deploy", path.display()))
 }
 
-/// Puts one file in place, keeps what it replaces beside it, and returns its metadata.
+/// Puts one file in place, keeps the file that it replaces under a temporary name, and returns the new file's metadata.
 fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);

@@ -27,7 +27,6 @@ pub struct Builder {
     desired: Desired,
     /// The chosen targets. Errors and warnings that concern only other targets are suppressed.
     selected: Vec<Target>,
-    /// What happens if two modules want the same path.
     collisions: Collisions,
     /// The folders that files must stay in: the deploy root, the home folder, and targets' own folders.
     bases: Vec<PathBuf>,
@@ -134,7 +133,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
-    /// Returns the skill that replaces a command for agents without commands. Calls `make` only once for each file.
+    /// Returns the skill that replaces a command for agents without commands. Calls `make` only once per file.
     pub fn skill_of(&mut self, file: &ModuleFile, make: impl FnOnce() -> Vec<u8>) -> Arc<[u8]> {
         Arc::clone(self.skills.entry(std::ptr::from_ref(file)).or_insert_with(|| make().into()))
     }
@@ -310,7 +309,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Block, parts, bytes.into(), false)
     }
 
-    /// Adds a file although another one has its path: see [`Collisions`].
+    /// Adds a file whose path is already taken. [`Collisions`] describes the rules.
     fn settle(&mut self, mut new: Output) -> Result<()> {
         let key = new.path.as_os_str();
         let Some(there) = self.desired.outputs.get_mut(key) else { return self.put(new) };
@@ -318,8 +317,8 @@ impl Builder {
             return Err(conflict(there, &new));
         }
         let is_command = |output: &Output| output.form == Form::CommandSkill;
-        // The file that has to go: a command, otherwise the one that did not come from this path. Of two commands with the
-        // same name as a skill, it is the one that has another name itself.
+        // Decide which file gives way: a command rather than a skill, otherwise the file that was not imported from
+        // this path. If both are commands, the one that has a different name than the folder gives way.
         let goes = match (is_command(there), is_command(&new)) {
             (true, false) => true,
             (true, true) => new.has_its_folders_name() && !there.has_its_folders_name(),

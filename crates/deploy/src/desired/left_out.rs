@@ -53,7 +53,7 @@ pub enum Reason {
     OnlyServers,
     /// The text contains something that the target would replace, and it cannot be escaped.
     Placeholders,
-    /// The text contains something that this target would run, although other targets do not run it.
+    /// The text contains something that this target would run, although the text's original agent does not.
     WouldRun,
     /// The target reads commands as skills, and a skill already has the command's name.
     SkillTaken,
@@ -149,7 +149,7 @@ pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Ta
     left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
 }
 
-/// How many modules get a line of their own. If a reason affects more, one line names this many of them.
+/// The largest number of modules that get their own line for one reason. Above that, one line names this many of them.
 pub(super) const NAMED: usize = 3;
 
 /// Describes for a person what was left out: one line for each module and reason, or one line for many modules.

@@ -49,12 +49,12 @@ pub enum Form {
     CommandToml(Spelling),
     /// A subagent from a TOML file as Markdown: mcpkg's front matter, then its text.
     OfToml,
-    /// A command or skill, rewritten so that no agent runs what is text for the agent that it was written for.
+    /// A command or skill, rewritten so that no agent runs what is plain text for the agent that it was written for.
     Inert(Acts),
 }
 
 impl Form {
-    /// Whether agents read such a file under any name, because its folder says what it is.
+    /// Whether agents read such a file under any name, because the folder alone determines its purpose.
     pub const fn has_a_free_name(self) -> bool {
         match self {
             Self::Copy
@@ -92,7 +92,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns the text without its front matter, which only says how one agent loads the rule.
+    /// Returns the text without its front matter, which only describes how one agent loads the rule.
     pub fn body(&self) -> &[u8] {
         split_front(&self.bytes).1
     }
@@ -126,7 +126,7 @@ impl Output {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether the module was imported from this very path.
+    /// Whether the first module was imported from this very path.
     pub fn is_at_home(&self) -> bool {
         let home = self.parts.first().and_then(|part| part.home.as_ref());
         home.is_some_and(|home| self.path.ends_with(home))
@@ -145,7 +145,7 @@ impl Output {
         self.parts.iter().flat_map(of)
     }
 
-    /// Adds the targets and modules of a file with the same path and bytes.
+    /// Adds the targets and modules of another output with the same path and bytes.
     pub fn take_in(&mut self, other: Self) {
         self.targets.extend(other.targets);
         self.targets.sort_unstable();

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_many_modules_takes_one_line() {
+    fn one_remark_on_many_modules_takes_one_line() {
         let of = |target: usize, n: usize| Remark {
             module_id: format!("m{n}"),
             target: Target::all()[target],

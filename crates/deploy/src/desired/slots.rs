@@ -1,4 +1,4 @@
-//! Reads and edits mcpkg's entries in an agent's configuration file. For VS Code, also the inputs that the entries
+//! Reads and edits mcpkg's entries in an agent's configuration file, and for VS Code also the inputs that the entries
 //! use.
 
 use serde::{Deserialize, Serialize};

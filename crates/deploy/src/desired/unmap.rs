@@ -196,7 +196,7 @@ impl Unmapped {
         }
     }
 
-    /// Records an edit. Ignores the line end that mcpkg adds to the last line.
+    /// Records an edit. Ignores the newline that mcpkg adds after the last line.
     fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
         if bytes != sections::with_newline(&part.bytes) {
             self.edit(part, bytes.to_vec());

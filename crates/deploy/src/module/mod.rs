@@ -42,7 +42,7 @@ pub struct ModuleFile {
     pub own: Option<Arc<[u8]>>,
 }
 
-/// A project's settings for a module. A config repo has none.
+/// The facts that a project stores about a module. A module of a config repo has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// When the module's instructions apply.

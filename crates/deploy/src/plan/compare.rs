@@ -259,7 +259,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Whether a file that gets a block has the text that was imported from it, and keeps all of it.
+    /// Whether a file that gets a block still has exactly the text that was imported from it, and keeps all of it.
     fn keeps_imported(&self, desired: &Desired, output: &Output, text: &[u8]) -> bool {
         let text = text.trim_ascii();
         let is_from_it = |part: &Part| part.bytes.trim_ascii() == text && self.is_home(output, part);
@@ -274,7 +274,8 @@ impl Comparing<'_> {
         part.home.as_ref().is_some_and(|home| path == Path::new(home))
     }
 
-    /// Whether a file is the user's SKILL.md that a skill was imported from. It stays as it is, even with faults.
+    /// Whether a file is the user's own SKILL.md that a skill was imported from. mcpkg leaves it unchanged, even with
+    /// faults.
     fn is_users_skill(&self, output: &Output, row: Option<&Deployed>, bytes: &[u8]) -> bool {
         let is_it = |part: &Part| *part.bytes == *bytes && self.is_home(output, part);
         !self.is_strict
@@ -374,9 +375,9 @@ impl Comparing<'_> {
         }
     }
 
-    /// Claims a file that already has the desired content, or stays as it is, although mcpkg did not write it. Its bytes are stored, so
-    /// that a rollback to pristine can restore them. Overwriting or deleting the file still needs `adopt`, unless mcpkg
-    /// manages only a block in it, or agentpack's manifest says that agentpack wrote it.
+    /// Claims a file that mcpkg did not write but that already has the desired content, or that mcpkg leaves unchanged.
+    /// Its bytes are stored, so that a rollback to pristine can restore them. Overwriting or deleting the file still
+    /// needs `adopt`, unless mcpkg manages only a block in it, or agentpack's manifest says that agentpack wrote it.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], sha256: &Sha, mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());

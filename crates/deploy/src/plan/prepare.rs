@@ -1,4 +1,4 @@
-//! Makes a plan and keeps it together with all its inputs.
+//! Computes a plan and keeps it together with all its inputs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,8 +32,8 @@ pub struct Prepared {
     pub kinds: HashMap<String, Kind>,
     /// The git sources that were fetched.
     pub checkouts: Checkouts,
-    /// The source's fingerprint, if the plan was made again for an apply. The apply checks in its transaction that the
-    /// fingerprint is unchanged. `None` for a config repo.
+    /// The source's fingerprint, if the plan was computed again for an apply. The apply checks in its transaction that
+    /// the fingerprint is unchanged. `None` for a config repo.
     pub fingerprint: Option<sha256::Sha>,
     /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,
@@ -42,14 +42,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the plan of a choice. Fetches git sources first, before it takes any lock that others wait for.
+    /// Computes the plan for a choice. Fetches git sources first, before it takes any lock that others wait for.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;
         Self::of(context, site, checkouts, false)
     }
 
-    /// Makes the plan of a choice again. It uses the git sources that were fetched before, so it needs neither git nor
+    /// Computes the plan for a choice again. Uses the git sources that were fetched before, so it needs neither git nor
     /// the network.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Prepared {
         data
     }
 
-    /// Returns a line for each module that [`Prepared::said_with_plan`] combines with others.
+    /// Returns one line per module for what [`Prepared::said_with_plan`] combines for several modules.
     pub fn details(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         left_out::each(&desired.left_out).into_iter().chain(remark::each(&desired.remarks)).collect()

@@ -8,7 +8,7 @@ use mcpkg_agents::audit::hook_commands;
 use mcpkg_base::quote;
 use mcpkg_base::redact::redact;
 
-/// The files of settings that are JSON, by their folder and name.
+/// The JSON settings files that mcpkg understands, by folder and name.
 const FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Settings that only change how an agent looks and answers.
@@ -17,8 +17,8 @@ const HARMLESS: [&str; 6] = ["$schema", "model", "outputStyle", "language", "inc
 /// Lists of permissions that only make an agent ask or refuse.
 const NARROWING: [&str; 2] = ["ask", "deny"];
 
-/// Whether a file is one of settings that make the agent run nothing, and allow nothing that the user was asked about before.
-/// Settings that mcpkg does not know may run something.
+/// Whether a settings file makes the agent run nothing, and allows nothing that the agent would otherwise ask the user
+/// about. A setting that mcpkg does not know counts as one that runs something.
 pub fn run_nothing(path: &Path, text: &[u8]) -> bool {
     if !FILES.iter().any(|file| path.ends_with(file)) {
         return false;
@@ -31,7 +31,7 @@ pub fn run_nothing(path: &Path, text: &[u8]) -> bool {
     })
 }
 
-/// Describes what a file of settings makes the agent run: each command of a hook, and anything else in one line.
+/// Describes what a settings file makes the agent run: one line for each hook command, and one line for anything else.
 pub fn what_runs(path: &Path, text: &[u8]) -> Vec<String> {
     let Ok(Value::Object(mut settings)) = serde_json::from_slice(text) else { return vec![ANYTHING.to_owned()] };
     let hooks = settings.remove("hooks").unwrap_or_default();

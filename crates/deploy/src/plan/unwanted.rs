@@ -21,7 +21,7 @@ pub enum Unwanted {
     File(Change),
 }
 
-/// Decides about the file of `row`, which none of the `selected` targets wants.
+/// Decides what to do with the file of `row`, which none of the `selected` targets wants.
 pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<Unwanted> {
     let keep = |row: Deployed| Ok(Unwanted::Row(RowChange::Keep(row)));
     let gone = || keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() });

@@ -53,12 +53,12 @@ impl Broken {
 /// Contents that were already read, by the keys of their blobs.
 type Contents = HashMap<i64, Vec<u8>>;
 
-/// How many modules are read at once.
+/// The number of modules that are read in one query.
 const BATCH: usize = 64;
 
 /// Returns a project's modules, sorted by id, and warnings about what was left out. By default, each prompt is a
 /// command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is instructions.
-/// Calls `told` with the progress if there are more than [`BATCH`] modules.
+/// Calls `told` to report progress if there are more than [`BATCH`] modules.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&StoredModule> = listed.iter().filter(|listed| listed.row.enabled).collect();
@@ -215,7 +215,7 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &StoredModule, part: &Part) ->
     Ok(ModuleFile { path, bytes, executable, layer: Layer::Upstream, arguments, own })
 }
 
-/// Returns the original file of an imported prompt if it differs from the file that Claude Code gets.
+/// Returns the original file of an imported prompt, if it differs from the file for Claude Code.
 fn own_form(prompt: &Prompt, text: &str, agent: Option<&str>, written: &[u8]) -> Option<Arc<[u8]>> {
     let own = commands::source_of(&prompt.name, &prompt.attributes, text, agent).ok();
     own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())

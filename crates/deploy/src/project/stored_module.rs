@@ -1,4 +1,4 @@
-//! A module of a project before its content is read: which stored items contain its files.
+//! Describes a module of a project before its content is read: which stored items contain its files.
 
 use crate::module::Kind;
 use crate::targets::Target;
@@ -42,7 +42,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// Returns the key that identifies the item in module rows and proposals.
+    /// Returns the item's key in module rows and proposals, such as `prompt:<uuid>`.
     pub fn item(&self) -> String {
         match self {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),

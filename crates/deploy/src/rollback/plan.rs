@@ -100,8 +100,8 @@ impl RollbackPlan {
             }
             PathState::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
-                // If the user edited the block before it was removed, undoing the removal would bring back the user's
-                // edit. Put the snapshot's block there instead.
+                // If the user edited the block before it was removed, undoing the removal would restore the user's
+                // edit. Write the snapshot's block instead.
                 match (after.bytes(), block::of_image(db, &wanted.image)?) {
                     (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
                         let mode = after.mode().unwrap_or(disk::FILE);
@@ -179,7 +179,7 @@ fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     block::is_untouched(db, row, bytes)
 }
 
-/// Whether exactly one change is undone. In that case the whole earlier file is restored, including the user's part.
+/// Whether exactly one change is undone. If so, the whole earlier file is restored, including the user's part of it.
 fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
     matches!(touches, [only] if only.op != "claim")
 }
@@ -208,7 +208,7 @@ impl Goal {
             for row in planned.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
                 let rest = others(&row.targets);
                 if !rest.is_empty() && !site.is_for_all() {
-                    // Other targets still need the file. Rolling back the last of them removes it.
+                    // Other targets still need the file. It is removed when the last of them is rolled back.
                     planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
                 }

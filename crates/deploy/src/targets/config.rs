@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_truth_value_is_the_default() {
+    fn options_that_are_not_booleans_take_the_default() {
         let options = json!({ "on": "Yes", "off": 0, "odd": 7, "path": "/c", "empty": "" });
         let Value::Object(options) = options else { unreachable!("it is an object") };
         let config =

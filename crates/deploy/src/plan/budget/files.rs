@@ -273,7 +273,7 @@ impl<'p> Files<'p> {
             let files: Vec<PathBuf> = folders.map(|folder| self.of_folder(target, folder)).collect();
             (files.iter().map(|file| self.size(file)).sum::<u64>(), files)
         });
-        // If two folders have the same total, use the first by path, so that a plan always says the same.
+        // If two folders have the same total, use the first by path, so that every plan gives the same result.
         let (used, files) = ways.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
         let modules = self.largest(&files);
         files.into_iter().next().map(|at| Limit { bytes, used, at, modules })
