@@ -1,4 +1,5 @@
-//! Warns if a module has changed since its overlay was made. The overlay's baseline records how the module was then.
+//! Warns if a module has changed since its overlay was made. The overlay's baseline records the module's state at that
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +36,7 @@ impl Baseline {
     /// The name of the baseline file in an overlay.
     pub(super) const FILE: &str = "baseline.json";
 
-    /// Describes the module as it is now. `upstream` says where the module comes from.
+    /// Records the module's current state. `upstream` describes the module's source.
     pub(super) fn of(hashes: &Hashes, upstream: Value, created_at: String) -> Self {
         let entry = |(path, (sha256, bytes)): (&String, &(String, usize))| Entry {
             path: path.clone(),

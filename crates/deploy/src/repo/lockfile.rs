@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_is_of_the_source_it_was_made_for() {
+    fn a_pin_is_valid_only_for_the_source_it_was_made_for() {
         let source = GitSource { url: "u".into(), reference: "main".into(), subdir: "a/b".into(), shallow: true };
         let commit = "c".repeat(40);
         let pinned = |url: &str, subdir: &str| {

@@ -1,4 +1,4 @@
-//! Works out what `mcpkg up` would do, on a copy of the database.
+//! Determines what `mcpkg up` would do, on a copy of the database.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) audit: Audited,
     /// The findings in what the deploy adds to files.
     pub(super) outgoing: Report,
-    /// What a person has to allow before a file is written, by its path.
+    /// What a person must allow before a file is written, by the file's path.
     needs: HashMap<PathBuf, BTreeSet<String>>,
     /// What the import changes in the project, by kind.
     pub(super) groups: Vec<Group>,
@@ -172,7 +172,7 @@ impl Found {
         self.needs.values().flatten().cloned().chain(self.critical().map(key_of_finding)).collect()
     }
 
-    /// Whether a change is written if a person allowed this.
+    /// Whether a change is written if a person has allowed exactly `allowed`.
     pub(super) fn is_written(&self, change: &Change, allowed: &HashSet<String>) -> bool {
         match self.verdict(change) {
             Verdict::Write => true,
@@ -208,7 +208,7 @@ impl Found {
         self.is_empty && self.plan().changes.is_empty()
     }
 
-    /// Whether there is nothing to do if a person allowed this. Ignores files that are left alone.
+    /// Whether there is nothing to do if a person has allowed exactly `allowed`. Ignores files that are left alone.
     pub(super) fn does_nothing(&self, allowed: &HashSet<String>) -> bool {
         let claims = |change: &RowChange| matches!(change, RowChange::Claim(..));
         self.imports_nothing
@@ -231,7 +231,7 @@ impl Found {
 fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     let approved = Approved::below(scratch.join("approved"));
     let progress = Arc::clone(&context.progress);
-    // The steps report progress as an import and a deploy, but here they change only the copy.
+    // The import and deploy steps would report progress under their own names, but here they change only the copy.
     let context =
         &Context { progress: Arc::new(move |_, done, total| progress("Looking", done, total)), ..context.clone() };
     let file = scratch.join("mcpkg.db");
@@ -243,8 +243,8 @@ fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     Ok(Context { store: Store::open(&file)?, stands_for, approved, ..context.clone() })
 }
 
-/// Adds the source to the copy, and catches the question that a person would be asked. Returns `None` if the project has
-/// the source already.
+/// Adds the source to the copy, and captures the question that a person would be asked. Returns `None` if the project
+/// already has the source.
 fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     let asked = Arc::new(Mutex::new(None));
     let mut adding = copy.clone();
@@ -267,7 +267,7 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     Ok(asked.map(|(body, question)| Offer { body: Some(body), question }))
 }
 
-/// Returns what the source added to the copy, by kind, and the findings in it. The source is the newest of the project.
+/// Returns what the source added to the copy, by kind, and the findings in it. This source is the project's newest one.
 fn in_source(copy: &Context) -> Result<(Vec<Group>, Report)> {
     copy.read(|db, project| {
         let Some(row) = sources::list(db, project.id)?.into_iter().max_by_key(|row| row.id) else {
@@ -295,19 +295,19 @@ fn in_source(copy: &Context) -> Result<(Vec<Group>, Report)> {
     })
 }
 
-/// Returns the key under which a person allows what agents would run.
+/// Returns the key that stands for a person's consent to what agents would run.
 pub(super) fn key_of_code(code: &Runs) -> String {
     format!("{}\0{}", code.path, code.runs)
 }
 
-/// Returns the key under which a person accepts a critical finding, in whichever file the lines are.
+/// Returns the key that stands for a person's consent to a critical finding. The key is the same in every file with
+/// these lines.
 pub(super) fn key_of_finding(finding: &Finding) -> String {
     format!("{}\0{}", finding.rule.id, hex::encode(&finding.sha256))
 }
 
-/// Reads the files of the folder that an import would take.
-///
-/// Without a person who accepts critical findings, the files with them are left out.
+/// Reads the files of the folder that an import would take. If `accepts` is false, files with critical findings are
+/// left out, because no person can accept the findings.
 pub(super) fn gather(context: &Context, wish: &Wish, accepts: bool) -> Result<(Gathered, Audited)> {
     let choice = recognise::Choice { only: &wish.only, ..recognise::Choice::default() };
     let found = find::find(std::slice::from_ref(&wish.folder), false, context)?;

@@ -120,7 +120,7 @@ impl Operation for Up {
                 false => undo::undo(context, self.what.as_deref(), self.dry_run),
             };
         }
-        // A folder that cannot be set up is reported first.
+        // Check the folder first, so that a folder that cannot be set up is reported even without an answer.
         let (what, connects) = (self.what.as_deref(), !self.no_connect);
         let mut wish = Wish::new(context, what, &self.agents, &self.only, &self.plugin, connects)?;
         if is_unanswered {

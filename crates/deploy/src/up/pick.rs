@@ -1,7 +1,7 @@
-//! The list from which a person chooses what `mcpkg up` sets up.
+//! Builds the list from which a person chooses what `mcpkg up` sets up.
 //!
-//! What is not ticked is left out with patterns of `--only`, so a command can make the same choice. What only a person can
-//! allow is in a group of its own, and not ticked at first.
+//! Unticked items are left out with `--only` patterns, so a command can make the same choice. Items that only a person
+//! can allow are in a group of their own, and are not ticked at first.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,18 +13,18 @@ use mcpkg_agents::audit::Finding;
 use mcpkg_content::import::Group;
 use mcpkg_core::op::{PickGroup, PickItem};
 
-/// The groups of the list, and what each of their items stands for.
+/// The groups of the list, and the meaning of each of their items.
 pub(super) struct Choices {
     pub(super) groups: Vec<PickGroup>,
     meanings: Vec<Vec<Meaning>>,
 }
 
-/// What an item of the list stands for.
+/// The meaning of an item of the list.
 #[derive(Default)]
 struct Meaning {
-    /// The patterns that match its files, if it is imported.
+    /// The `--only` patterns that match the item's files, if it is imported.
     patterns: Vec<String>,
-    /// What a person allows who ticks it.
+    /// What a person allows by ticking the item.
     keys: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Choices {
             looks.push(item(&title, details, false));
             of_looks.push(Meaning { keys: codes.into_iter().map(key_of_code).collect(), ..Meaning::default() });
         }
-        // Findings in content that the project has already.
+        // Findings in content that the project already has.
         let known: HashSet<String> = critical.into_iter().map(key_of_finding).collect();
         let stored: Vec<&Finding> =
             found.outgoing.critical().filter(|finding| !known.contains(&key_of_finding(finding))).collect();
@@ -109,7 +109,8 @@ impl Choices {
     }
 }
 
-/// Returns the shorter list of patterns: those of what is taken, or those of what is left out.
+/// Returns `--only` patterns that select what is taken or exclude what is left out, whichever list is shorter. Returns
+/// `None` if nothing is left out.
 fn patterns_of(taken: &[&String], left: &[&String], only: &[String]) -> Option<Vec<String>> {
     if left.is_empty() {
         return None;
@@ -148,7 +149,7 @@ fn patterns<'s>(path: &'s str, same: &[(&'s str, &'s str)]) -> Vec<String> {
 /// Returns the pattern, in .gitignore syntax, that matches only this path.
 fn pattern(path: &str) -> String {
     let mut pattern = String::new();
-    // Without a slash inside, a pattern matches in every folder. A leading `#` or `!` would have a meaning.
+    // Without a slash inside, a pattern matches in every folder. A leading `#` or `!` has a special meaning.
     if !path.trim_end_matches('/').contains('/') || path.starts_with(['#', '!']) {
         pattern.push('/');
     }
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(patterns_of(&[&a, &b], &[], &[]), None);
         assert_eq!(patterns_of(&[&a, &b], &[&c], &[]), Some(vec!["!c/x".to_owned()]));
         assert_eq!(patterns_of(&[&a], &[&b, &c], &["!d".to_owned()]), Some(vec![a.clone(), "!d".to_owned()]));
-        // Without what is taken, nothing may be imported.
+        // If nothing is taken, exclude everything: a list without patterns would import all files.
         assert_eq!(patterns_of(&[], &[&b], &["*.md".to_owned()]), Some(vec!["*.md".to_owned(), "!b/x".to_owned()]));
     }
 

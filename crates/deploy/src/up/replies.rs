@@ -1,4 +1,4 @@
-//! Makes the replies of `mcpkg up`.
+//! Builds the replies of `mcpkg up`.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use mcpkg_base::plural;
 use mcpkg_base::shell::quote;
 use mcpkg_core::op::{Body, Context, Reply};
 
-/// Returns the reply if neither the folder nor the project has anything for agents.
+/// Returns the reply for when neither the folder nor the project has anything for agents.
 pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
     let folder = wish.folder.display();
     let sentence = format!("Found nothing for agents in {folder}, so there is nothing to set up");
@@ -33,7 +33,7 @@ pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
     if context.database().exists() { reply } else { reply.hint("no database was created") }
 }
 
-/// Returns the reply if there is nothing to do, or if the rest needs a person and there is none.
+/// Returns the reply for when there is nothing to do, or when the rest needs a person and there is none.
 pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     let agents = plural::count(found.budgets.len(), "agent");
     let read = if found.budgets.len() == 1 { "reads" } else { "read" };
@@ -42,12 +42,12 @@ pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     without_person(reply, found)
 }
 
-/// Returns the reply if nothing of what the person chose has to be done.
+/// Returns the reply for when everything that the person chose is already done.
 pub(super) fn quiet_by_person(wish: &Wish, found: &Found, data: Value) -> Reply {
     with_left_alone(Reply::sentence(format!("Nothing changed in project '{}'", wish.project), data), found)
 }
 
-/// Returns the reply if the person chose nothing for a new project.
+/// Returns the reply for when the person chose nothing for a new project.
 pub(super) fn nothing_chosen(wish: &Wish) -> Reply {
     let data = json!({ "project": wish.project, "folder": wish.folder, "found": [] });
     Reply::sentence("You chose nothing, so nothing was changed", data)

@@ -1,4 +1,4 @@
-//! Makes the screen of `mcpkg up`, the question, and the data of the replies.
+//! Builds the screen of `mcpkg up`, the question, and the data of the replies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,25 +20,25 @@ use mcpkg_content::audited;
 use mcpkg_content::import::Group;
 use mcpkg_core::op::Body;
 
-/// The columns of the screen before a question. Without a question, lines have any length.
+/// The width of the screen in columns if a question follows. Otherwise, lines may have any length.
 const WIDTH: usize = 78;
 
-/// The most kinds of content that are listed.
+/// The maximum number of kinds of content that are listed.
 const MANY: usize = 6;
 
-/// The most agents that are listed with what would be written for them.
+/// The maximum number of agents that are listed with what would be written for them.
 const AGENTS: usize = 8;
 
-/// The most agents that are listed as to be connected.
+/// The maximum number of agents that are listed as to be connected.
 const CONNECTIONS: usize = 5;
 
-/// The most agents that a sentence names. If there are more, it only counts them.
+/// The maximum number of agents that a sentence names. If there are more, it only counts them.
 pub(super) const NAMED: usize = 6;
 
-/// The most notes on files that are listed.
+/// The maximum number of notes on files that are listed.
 const NOTES: usize = 2;
 
-/// The most reasons that are listed for what agents do not get. Each takes two lines.
+/// The maximum number of reasons that are listed for what agents do not get. Each takes two lines.
 const REASONS: usize = 2;
 
 /// Collects the lines of the screen.
@@ -99,7 +99,8 @@ impl Screen {
     }
 }
 
-/// Returns what a person reads before the question, or a dry run shows. Takes the body of the source's offer out of `found`.
+/// Returns the screen that a person reads before the question, or that a dry run shows. Takes the body of the source's
+/// offer out of `found`.
 pub(super) fn screen(wish: &Wish, found: &mut Found, is_dry: bool) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
     let mut screen = Screen { width: if is_dry { usize::MAX } else { WIDTH }, ..Screen::of(wish) };
@@ -115,7 +116,7 @@ pub(super) fn screen(wish: &Wish, found: &mut Found, is_dry: bool) -> Body {
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
 }
 
-/// Like [`screen`], but without what the list shows from which the person chooses.
+/// Like [`screen`], but without what the list of choices below it shows.
 pub(super) fn above_list(wish: &Wish, found: &mut Found) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
     let mut screen = Screen::of(wish);
@@ -172,7 +173,7 @@ fn not_imported(screen: &mut Screen, found: &Found) {
     if let Some(home) = &found.home {
         let counts: Vec<_> = home.groups.iter().map(Group::counted).collect();
         screen.line(&format!("In your home folder, which loads everywhere anyway: {}", counts.join(", ")));
-        // A command is never cut, because it is there to be copied.
+        // Never cut a command: the user copies it.
         screen.lines.push(format!("  to import them too: {}", home.command));
     }
 }
@@ -306,7 +307,7 @@ fn grouped<'c>(runs: impl Iterator<Item = &'c Code>) -> Vec<(&'c str, String, Ve
     groups.into_iter().map(|(what, agents, paths)| (what, agents.join(", "), paths)).collect()
 }
 
-/// Returns the title and the other lines of a list's item for programs that a person allows together.
+/// Returns a list item, as its title and its other lines, for programs that a person allows together.
 pub(super) fn program(wish: &Wish, codes: &[&Code]) -> (String, Vec<String>) {
     let screen = Screen::of(wish);
     let line = |(what, titles, paths): (&str, String, Vec<&str>)| {

@@ -19,7 +19,7 @@ use mcpkg_base::shell::quote;
 use mcpkg_core::op::{Body, Context, Operation, Reply};
 use mcpkg_store::projects;
 
-/// The most files that the question lists.
+/// The maximum number of files that the question lists.
 const MANY: usize = 20;
 
 pub(super) fn undo(context: &Context, what: Option<&str>, dry_run: bool) -> Result<Reply> {

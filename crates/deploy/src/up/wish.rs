@@ -96,8 +96,8 @@ impl Wish {
         self.add_targets(context)
     }
 
-    /// Adds the agents to the project's targets, and makes them the only ones of a project that has none: `mcpkg plan`,
-    /// `status` and `deploy` are then about the same agents.
+    /// Adds the agents to the project's targets. If the project has no targets yet, these agents become its only ones.
+    /// `mcpkg plan`, `status` and `deploy` then use the same agents.
     fn add_targets(&self, context: &Context) -> Result<()> {
         let wanted: Vec<&str> = self.deployed().map(|agent| agent.id).collect();
         let (of, now) = context.store.read(|db| {
@@ -115,8 +115,8 @@ impl Wish {
     }
 }
 
-/// Returns the folder to set up, and the repository to add, if any. `what` names one of them. Without a folder in `what`,
-/// returns the one [`around`] the working directory.
+/// Returns the folder to set up, and the repository to add, if any. `what` names one of them. If it does not name a
+/// folder, the folder [`around`] the working directory is used.
 pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, Option<String>)> {
     let home = disk::home()?;
     let home = mcpkg_base::platform::real(&home).unwrap_or(home);
@@ -175,7 +175,7 @@ fn around(context: &Context, home: &Path) -> Result<PathBuf> {
     Ok(bound.or_else(top).unwrap_or(started))
 }
 
-/// Returns a folder as bindings store it.
+/// Returns a folder's path in the form that bindings store.
 pub(super) fn stored(folder: &Path) -> Result<String> {
     Selection::folder(folder)
         .ok_or_else(|| Error::new(Code::InvalidArgument, format!("The path `{}` is not valid UTF-8", folder.display())))

@@ -40,7 +40,7 @@ fn higher_layers_win_and_are_named() {
 }
 
 #[test]
-fn old_names_count_where_there_is_no_new_one() {
+fn old_folder_names_are_used_if_there_is_no_new_one() {
     let scratch = repo();
     scratch.write("overlays/skill:a/n.txt", "old");
     assert_eq!(files(&scratch.compose().unwrap(), "skill:a")[1], ("n.txt", "old", Layer::Global));
@@ -49,7 +49,7 @@ fn old_names_count_where_there_is_no_new_one() {
 }
 
 #[test]
-fn patches_change_lines_and_their_layer_is_theirs() {
+fn patches_change_lines_and_set_the_files_layer() {
     let scratch = repo();
     let meta = format!("overlays/{}/.agentpack", key());
     scratch.write(&format!("{meta}/overlay.json"), r#"{"overlay_kind":"patch"}"#);
@@ -114,7 +114,7 @@ fn d37_conflict_markers_are_refused() {
 }
 
 #[test]
-fn an_overlay_says_when_the_module_below_it_changed() {
+fn an_overlay_warns_if_its_module_has_changed() {
     let scratch = repo();
     let overlay = format!("overlays/{}", key());
     scratch.write(&format!("{overlay}/n.txt"), "mine");

@@ -120,7 +120,7 @@ fn branches_are_new_and_well_named() {
 }
 
 #[test]
-fn what_higher_overlays_decide_and_what_would_not_compose_is_left_out() {
+fn files_that_higher_overlays_override_or_that_would_not_compose_are_left_out() {
     let scratch = repo();
     scratch.write(&format!("projects/p1/overlays/{}/run.sh", fs_key("skill:a")), "theirs");
     commit(&scratch);
