@@ -1,9 +1,9 @@
-//! The README's first command.
+//! Tests `mcpkg demo`, the README's first command.
 
 use crate::support::Scratch;
 
 #[test]
-fn the_demo_shows_the_main_job_and_leaves_what_is_the_users_alone() {
+fn the_demo_shows_the_main_job_and_leaves_the_users_files_alone() {
     let scratch = Scratch::new();
     let shown = scratch.finish(scratch.command().env("TMPDIR", scratch.path()).arg("demo"));
     assert_eq!(shown.status, 0, "{shown}");
@@ -18,7 +18,7 @@ fn the_demo_shows_the_main_job_and_leaves_what_is_the_users_alone() {
     ] {
         assert!(shown.stdout.contains(part), "{part}\n{shown}");
     }
-    // Each step is one row of a usual terminal.
+    // Each step fits in one row of an 80-column terminal.
     let first = shown.stdout.lines().next().expect("the folder").to_owned();
     let wide: Vec<&str> = shown.stdout.lines().filter(|line| **line != first && line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{wide:#?}");

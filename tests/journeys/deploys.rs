@@ -1,10 +1,11 @@
-//! Deploys of projects: the first one, what needs adopt, several targets, parts of them.
+//! Tests deploys of projects: the first deploy, files that need adopt, several targets, and deploys of only some
+//! targets.
 
 use serde_json::{Value, json};
 
 use crate::support::{Ground, Tree};
 
-/// The targets and paths of the changes, below the root.
+/// Returns the operation and path of each change. Paths are relative to the root.
 fn changes(data: &Value) -> Vec<String> {
     let line = |change: &Value| {
         let word = |key: &str| change[key].as_str().unwrap_or_default().to_owned();
@@ -55,7 +56,7 @@ fn j1_init_import_plan_deploy_status_and_rollback() {
 }
 
 #[test]
-fn j2_what_lies_in_the_home_and_in_the_project_is_imported_together_and_deployed() {
+fn j2_files_of_the_home_and_the_project_are_imported_together_and_deployed() {
     let ground = Ground::new();
     ground.scratch.file("ground/home/.claude/commands/mine.md", "Mine\n");
     ground.put(".claude/commands/ours.md", "Ours\n", 0o644);
@@ -73,7 +74,7 @@ fn j2_what_lies_in_the_home_and_in_the_project_is_imported_together_and_deployed
 }
 
 #[test]
-fn j3_adopt_is_refused_then_given_and_the_next_change_needs_none() {
+fn j3_adopt_is_needed_once_and_the_next_change_needs_none() {
     let ground = Ground::new();
     ground.put(".claude/commands/fix.md", "By hand\n", 0o600);
     let first = ground.tree();
@@ -90,7 +91,7 @@ fn j3_adopt_is_refused_then_given_and_the_next_change_needs_none() {
     let planned = ground.data(&[&["plan"][..], &target].concat());
     assert_eq!(changes(&planned), ["update .claude/commands/fix.md managed_update"]);
     deployed(&ground, &target);
-    // Edited by hand since, it needs adopt again; so does its deletion.
+    // After an edit by hand, changing the file needs adopt again. So does deleting it.
     ground.put(".claude/commands/fix.md", "Edited\n", 0o600);
     ground.ok(&["prompt", "delete", "fix", "--yes"]);
     let error = ground.refused(&[&["deploy", "--apply", "--yes"][..], &target].concat());
@@ -140,13 +141,13 @@ fn a_deploy_of_one_target_leaves_the_others_alone_and_so_does_its_rollback() {
     assert_eq!(ground.read(".claude/commands/fix.md"), "One\n");
     let claude = deployed(&ground, &["--target", "claude_code"]);
     assert_eq!(ground.read(".claude/commands/fix.md"), "Two\n");
-    // Taking the one for Cursor back touches nothing of Claude Code's, though that came later.
+    // Rolling back the deploy to Cursor leaves Claude Code's files alone, although they were deployed later.
     ground.data(&["rollback", "--to", &format!("{cursor}^"), "--yes"]);
     assert_eq!(ground.read(".cursor/commands/fix.md"), "One\n");
     assert_eq!(ground.read(".claude/commands/fix.md"), "Two\n");
     ground.data(&["rollback", "--to", &format!("{claude}^"), "--yes"]);
     assert_eq!(ground.read(".claude/commands/fix.md"), "One\n");
-    // A file that several targets read goes away with the last of them.
+    // A file that several targets read is removed with the last of them.
     ground.data(&["rollback", "--to", "pristine", "--target", "codex", "--yes"]);
     assert!(ground.root().join("AGENTS.md").exists());
     for target in ["cursor", "vscode", "claude_code"] {
@@ -155,7 +156,7 @@ fn a_deploy_of_one_target_leaves_the_others_alone_and_so_does_its_rollback() {
     ground.tree().assert_is(&first, "pristine, one target after the other");
 }
 
-/// Cursor's rules, and the instructions of two other agents, as their owner wrote them.
+/// Returns a place with Cursor's rules and two other agents' instructions, as their owner wrote them.
 fn with_rules_of_cursor() -> Ground {
     let ground = Ground::new();
     let rule = |front: &str, text: &str| format!("---\n{front}\n---\n{text}\n");
@@ -174,7 +175,7 @@ fn with_rules_of_cursor() -> Ground {
     ground
 }
 
-/// How often each text stands in the files that an agent always loads.
+/// Returns how often each text occurs in the files that an agent always loads.
 fn times(ground: &Ground, files: &[&str]) -> Vec<usize> {
     let loaded: String = files.iter().map(|file| ground.read(file)).collect();
     let texts = ["Run the tests of", "British spelling", "Be brief and kind", "Write short commits"];
@@ -182,7 +183,7 @@ fn times(ground: &Ground, files: &[&str]) -> Vec<usize> {
 }
 
 #[test]
-fn what_cursor_has_in_its_own_rules_every_agent_loads_once_and_nothing_needs_adopt() {
+fn every_agent_loads_cursors_rules_once_and_nothing_needs_adopt() {
     let ground = with_rules_of_cursor();
     let first = ground.tree();
     let own = [".cursor/rules/style.mdc", ".cursor/rules/plain.mdc", ".cursor/rules/js.mdc", ".cursor/commands/fix.md"];
@@ -208,17 +209,17 @@ fn what_cursor_has_in_its_own_rules_every_agent_loads_once_and_nothing_needs_ado
     assert_eq!(times(&ground, &["GEMINI.md", "AGENTS.md"]), [1; 4]);
     // Copilot reads CLAUDE.md and GEMINI.md, and Gemini only GEMINI.md.
     assert_eq!(times(&ground, &["CLAUDE.md", "GEMINI.md", "AGENTS.md"]), [1, 2, 1, 1]);
-    // The files that were imported are as they were, or have a block below their text.
+    // The imported files are unchanged.
     assert_eq!(own.map(|name| ground.read(name)), before);
     assert_eq!(ground.read("CLAUDE.md"), "Use British spelling.\n");
     assert!(ground.read(".claude/rules/js.md").starts_with("---\npaths:\n  - \"**/*.js\"\n---\n"));
     let remarks = planned["remarks"].to_string();
     assert!(remarks.contains("exclusion `!**/node_modules/**`"), "{remarks}");
-    // What Cursor only sends to the model runs and is filled in nowhere.
+    // Cursor sends this text to the model unchanged, so no other agent may run or fill in any of it.
     let text = "Fix \\$ARGUMENTS, see `@.env`\n! `touch pwned`\n";
     assert_eq!(ground.read(".claude/commands/fix.md"), text);
     assert!(ground.read(".gemini/commands/fix.toml").contains("Fix $ARGUMENTS, see `@.env`\n! `touch pwned`\n"));
-    // A second deploy changes nothing, and an undo brings every byte back.
+    // A second deploy changes nothing, and a rollback restores every byte.
     let again = ground.data(&["plan"]);
     assert_eq!(again["changes"], json!([]), "{again:#}");
     ground.data(&["rollback", "--to", "pristine", "--yes"]);
@@ -226,7 +227,7 @@ fn what_cursor_has_in_its_own_rules_every_agent_loads_once_and_nothing_needs_ado
 }
 
 #[test]
-fn an_edit_of_a_command_that_was_made_inert_comes_back_as_its_own_agent_has_it() {
+fn an_edit_of_a_command_that_was_made_inert_returns_to_its_own_agents_syntax() {
     let ground = with_rules_of_cursor();
     ground.ok(&["import", "."]);
     ground.data(&["deploy", "--apply", "--yes"]);
@@ -235,7 +236,7 @@ fn an_edit_of_a_command_that_was_made_inert_comes_back_as_its_own_agent_has_it()
     ground.data(&["evolve", "propose", "--yes"]);
     let listed = ground.data(&["evolve", "list"]);
     ground.data(&["evolve", "accept", &listed["proposals"][0]["id"].to_string(), "--yes"]);
-    // Cursor's own file was there before.
+    // Cursor's own file existed before, so overwriting it needs --adopt.
     ground.data(&["deploy", "--apply", "--yes", "--adopt"]);
     assert_eq!(ground.read(".cursor/commands/fix.md"), "Mend $ARGUMENTS, see @.env\n!`touch pwned`\n");
     assert_eq!(ground.read(".claude/commands/fix.md"), edited);

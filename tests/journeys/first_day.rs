@@ -1,4 +1,4 @@
-//! A user's first day: bring in what is there, serve it, edit it, take back what an agent did.
+//! Tests a user's first day: import existing files, serve them, edit them, and restore what an agent deleted.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn import_serve_edit_and_take_back() {
     let uris: Vec<_> = listed["resources"].as_array().expect("resources").iter().map(|r| r["uri"].clone()).collect();
     assert_eq!(uris, ["instructions://CLAUDE.md", "skill://release/SKILL.md"]);
 
-    // The shell edits; the client is told and sees it.
+    // After an edit in the shell, the client is notified and reads the new text.
     client.result("resources/subscribe", json!({ "uri": "mcpkg://prompt/fix" }));
     let edit = scratch.finish(scratch.command().env("EDITOR", "sed -i s/issue/bug/").args(["prompt", "edit", "fix"]));
     assert_eq!(edit.status, 0, "{edit}");
@@ -29,7 +29,7 @@ fn import_serve_edit_and_take_back() {
     let got = client.result("prompts/get", json!({ "name": "fix", "arguments": { "arguments": "42" } }));
     assert_eq!(got["messages"][0]["content"]["text"], "Fix bug 42\n");
 
-    // An agent deletes it and writes another under its name; the user's own comes back all the same.
+    // An agent deletes the prompt and creates another one with the same name. The user's text can still be restored.
     client.call("delete_prompt", json!({ "name": "fix" }));
     client.call("create_prompt", json!({ "name": "fix", "content": "mine now" }));
     let history = scratch.json(&["prompt", "history", "fix"]);
@@ -43,7 +43,7 @@ fn import_serve_edit_and_take_back() {
 }
 
 #[test]
-fn what_an_editor_left_is_kept_where_it_is_refused() {
+fn an_edit_that_is_refused_is_saved_in_a_file() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "t", "Hi {{ who }}", "--argument", "who"]);
     let broken = "sh -c 'printf \"a long edit {{ broken\" > \"$0\"'";

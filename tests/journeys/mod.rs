@@ -1,4 +1,4 @@
-//! The stories users live.
+//! Tests whole stories, as users experience them.
 
 mod demo;
 mod deploys;

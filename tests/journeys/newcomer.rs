@@ -1,10 +1,11 @@
-//! A newcomer with a hand-written folder of Claude Code: imported, deployed to all four agents, edited, taken back.
+//! Tests a newcomer's path: files written by hand for Claude Code are imported, deployed to all four agents, edited and
+//! rolled back.
 
 use serde_json::{Value, json};
 
 use crate::support::{Client, Ground, set_mode};
 
-/// A project with what its owner wrote by hand, some of it with an odd mode.
+/// Writes a project's files as its owner would by hand, some of them with an odd mode.
 fn by_hand(ground: &Ground) {
     ground.put("CLAUDE.md", "# House rules\r\n\r\nBe brief.", 0o644);
     ground.put(".claude/commands/review.md", "---\ndescription: Review a change\n---\nReview $ARGUMENTS\n", 0o600);
@@ -16,7 +17,7 @@ fn by_hand(ground: &Ground) {
     ground.put("src/main.rs", "fn main() {}\n", 0o644);
 }
 
-/// The kinds and paths of what drifted.
+/// Returns the kind, state and path of each drifted file.
 fn drift(data: &Value) -> Vec<String> {
     let items = data["drift"].as_array().expect("drift").iter();
     let word = |item: &Value, key: &str| item[key].as_str().expect("a word").to_owned();
@@ -37,7 +38,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert_eq!(planned["targets"], json!(["claude_code", "codex", "cursor", "vscode"]));
     assert_eq!(planned["summary"]["delete"], 0, "{planned:#}");
     ground.tree().assert_is(&first, "a plan writes nothing");
-    // What is written by hand is equal to what was imported of it: nothing needs adopt.
+    // The hand-written files equal what was imported from them, so nothing needs adopt.
     let applied = ground.data(&["deploy", "--apply", "--yes"]);
     assert_eq!(applied["applied"], true, "{applied:#}");
     for name in [
@@ -54,7 +55,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert_eq!(drift(&clean), Vec::<String>::new());
     assert_eq!(ground.run(&["plan", "--check"]).status, 0);
 
-    // One of them is edited where Cursor reads it.
+    // Edit a command where Cursor reads it.
     let edited = ground.read(".cursor/commands/review.md").replace("Review {arguments}", "Review {arguments} twice");
     ground.put(".cursor/commands/review.md", &edited, 0o644);
     let status = ground.data(&["status", "--only", "missing,modified"]);
@@ -69,7 +70,8 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     let id = listed["proposals"][0]["id"].to_string();
     ground.data(&["evolve", "accept", &id, "--yes"]);
     assert!(ground.ok(&["prompt", "show", "review"]).contains("twice"));
-    // The edit is the source now: the file it was made in is as it shall be, and the others follow.
+    // The edit is now in the project. The file in which it was made needs no change, and the other agents' files
+    // follow.
     let planned = ground.data(&["plan"]);
     let paths: Vec<&str> =
         planned["changes"].as_array().expect("changes").iter().filter_map(|it| it["path_posix"].as_str()).collect();
@@ -86,7 +88,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
 }
 
 #[test]
-fn the_same_in_the_users_own_folders() {
+fn a_deploy_to_the_users_own_folders_is_rolled_back_to_every_original_byte() {
     let ground = Ground::new();
     let home = |name: &str| format!("ground/home/{name}");
     ground.scratch.file(&home(".claude/CLAUDE.md"), "Mine, in every project.\n");
@@ -120,7 +122,7 @@ fn call(server: &mut Client, tool: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
+fn j8_an_agent_deploys_over_mcp_with_the_server_restarted_between_plan_and_apply() {
     let ground = Ground::new();
     by_hand(&ground);
     let first = ground.tree();
@@ -140,14 +142,14 @@ fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
     server.kill();
     ground.tree().assert_is(&first, "nothing was applied");
 
-    // Another project's text goes by: the plan is another one, and the token is of no use.
+    // A prompt is added after the plan was shown. The plan changes, so the token no longer matches.
     let mut server = serve();
     ground.ok(&["prompt", "create", "late", "Not shown in the plan"]);
     let refused = call(&mut server, "deploy_apply", json!({ "yes": true, "confirm_token": token }));
     assert_eq!(code(&refused), "E_CONFIRM_TOKEN_MISMATCH");
     assert_eq!(refused["errors"][0]["details"]["mismatch_kind"], "plan_changed");
     ground.ok(&["prompt", "delete", "late", "--yes"]);
-    // As it was shown, it is applied; `all` said or left out is the same.
+    // The plan is as shown again, so the token works. Omitting `target` means the same as `all`.
     let applied = call(&mut server, "deploy_apply", json!({ "yes": true, "confirm_token": token }));
     assert_eq!(applied["data"]["applied"], true, "{applied:#}");
     let again = call(&mut server, "deploy_apply", json!({ "yes": true, "confirm_token": token }));
@@ -171,7 +173,7 @@ fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
     assert_eq!(back["data"]["rolled_back_to"], "pristine");
     server.finish();
     std::fs::remove_file(ground.root().join(".claude/skills/pdf/SKILL.md.new")).expect("the stray file");
-    // The user's own edit of the block goes with the block; all else is as it was.
+    // The user's edit inside the block is removed with the block. Everything else is as it was.
     ground.tree().assert_is(&first, "pristine");
 }
 
@@ -207,7 +209,7 @@ fn the_arguments_of_a_prompt_reach_each_agent_in_its_own_form() {
     for file in [".agents/skills/fix/SKILL.md", ".agents/skills/mend/SKILL.md", ".cursor/commands/mend.md"] {
         assert!(!ground.read(file).contains("$1"), "{file}: {}", ground.read(file));
     }
-    // An edit in an agent's own form goes back to the form that is stored.
+    // An edit in an agent's own syntax is converted back to the stored syntax.
     let skill = ground.read(".agents/skills/mend/SKILL.md").replace("Mend {arg0}", "Mend {arg0} for $5");
     ground.put(".agents/skills/mend/SKILL.md", &skill, 0o644);
     let list = ground.read(".cursor/commands/fix.md").replace("- {arg1}", "- {other}");
@@ -218,6 +220,6 @@ fn the_arguments_of_a_prompt_reach_each_agent_in_its_own_form() {
         proposed["skipped"][0]["reason_message"].as_str().is_some_and(|why| why.contains("argument list was edited"))
     );
     ground.data(&["evolve", "accept", "1", "--yes"]);
-    // In OpenCode's own words `$5` would be an argument: the prompt is Claude Code's command from now on.
+    // The prompt is now stored as a Claude Code command: in OpenCode's syntax, `$5` would be an argument.
     assert_eq!(ground.ok(&["prompt", "show", "mend", "--raw"]), "Mend $0 for \\$5 with $1\n");
 }

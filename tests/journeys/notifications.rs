@@ -1,4 +1,5 @@
-//! Whatever is written from the shell is told to clients exactly where a list or a read answers something else.
+//! Tests that after each write from the shell, clients are notified exactly of the lists and resources whose content
+//! changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -7,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, DEADLINE, Ground, Http, Wait, http};
 
-/// Lists, by the notification that tells of them.
+/// Pairs each list's notification with the method that reads the list.
 const LISTS: [(&str, &str); 3] = [
     ("notifications/prompts/list_changed", "prompts/list"),
     ("notifications/resources/list_changed", "resources/list"),
     ("notifications/tools/list_changed", "tools/list"),
 ];
 
-/// What is subscribed to.
+/// The URIs that clients subscribe to.
 const URIS: [&str; 7] = [
     "file:///doc",
     "mcpkg://prompt/greet",
@@ -25,10 +26,11 @@ const URIS: [&str; 7] = [
     "mcpkg://workflow/keep_note",
 ];
 
-/// In which nothing more may come: the watch looks four times. What comes later still is heard, and fails the next step.
+/// How long to wait for unexpected notifications. The server checks for changes four times in this time. A later one
+/// fails the next step.
 const WHILE: Duration = Duration::from_millis(80);
 
-/// What the shell has also, and why it is not walked.
+/// Shell commands that the test does not run, each with the reason.
 const ELSEWHERE: [(&[&str], &str); 25] = [
     (&["finding", "ignore"], "no list shows it"),
     (&["finding", "unignore"], "the same"),
@@ -57,7 +59,7 @@ const ELSEWHERE: [(&[&str], &str); 25] = [
     (&["workspace", "trust"], "needs a terminal; no list shows it"),
 ];
 
-/// What clients are told: list_changed by its method, updated by the URI.
+/// The notifications that a client received: the method of a list_changed, or the URI of an updated.
 type Told = BTreeSet<String>;
 
 struct Listeners {
@@ -85,7 +87,7 @@ impl Listeners {
         Self { pipe, server, events }
     }
 
-    /// What each list and each URI answers, by what tells of it.
+    /// Returns the content of each list and each URI, by the notification's method or the URI.
     fn answers(&self) -> BTreeMap<String, Value> {
         let ask = |method: &str, params: Value| self.server.modern("/mcp", method, params)["result"].clone();
         let lists = LISTS.map(|(told, method)| (told.to_owned(), ask(method, json!({}))));
@@ -93,7 +95,7 @@ impl Listeners {
         lists.into_iter().chain(reads).collect()
     }
 
-    /// What each of the two hears, waiting for what is `expected` and then for what is not.
+    /// Returns what each of the two clients received: waits for the `expected` notifications, then for unexpected ones.
     fn hear(&mut self, expected: &Told) -> [Told; 2] {
         let until = Instant::now() + DEADLINE;
         let what = |message: &Value| match message["params"]["uri"].as_str() {
@@ -116,7 +118,7 @@ impl Listeners {
 }
 
 #[test]
-fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
+fn clients_are_notified_exactly_of_the_answers_that_a_shell_command_changes() {
     let ground = Ground::new();
     ground.ok(&["project", "create", "twin"]);
     let [import, skill, kit, synced, ignored] = ["import", "skill", "kit", "synced", "ignored/.cursorignore"]
@@ -128,7 +130,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.scratch.file("skill/SKILL.md", tidy);
     ground.ok(&["prompt", "create", "first", "Text"]);
     ground.ok(&["backup", "kept.db"]);
-    // What pruning takes out of the trail.
+    // Make some events old, so that pruning removes them.
     assert!(ground.scratch.change("UPDATE event SET at = 0 WHERE project = 'p'") > 1);
     crate::tools::put(&ground.scratch, "alice/weather", "Sun");
     crate::tools::registries::package(&ground.scratch, "1.0.0");
@@ -353,7 +355,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         let expected: Told = after.iter().filter(differs).map(|(what, _)| what.clone()).collect();
         for (heard, by) in listeners.hear(&expected).iter().zip(["stdio", "HTTP"]) {
             if step[0] == "restore" {
-                // Anything may differ then.
+                // A restore may also notify of content that did not change.
                 assert!(heard.is_superset(&expected), "{step:?} by {by}: {heard:?} {expected:?}");
             } else {
                 assert_eq!(*heard, expected, "{step:?} by {by}");

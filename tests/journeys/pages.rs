@@ -1,11 +1,11 @@
-//! Pages of the docs that a reader follows from top to bottom, run as they stand there.
+//! Tests pages of the docs that a reader follows from top to bottom, by running their commands.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{BINARY, Scratch};
 
-/// A block of a page.
+/// A fenced block of a page.
 struct Block {
     language: String,
     text: String,
@@ -20,9 +20,8 @@ fn blocks(page: &str) -> Vec<Block> {
     parts.map(|(language, text)| Block { language: language.to_owned(), text: text.to_owned() }).collect()
 }
 
-/// Runs the `sh` blocks of a page in one shell, and checks that each line of a `text` block was printed by the block before it.
-///
-/// Returns what each block printed.
+/// Runs the `sh` blocks of a page in one shell, and returns what each block printed. Checks that each line of a `text`
+/// block was printed by the block before it.
 #[track_caller]
 fn followed(page: &str) -> Vec<String> {
     let scratch = Scratch::new();
@@ -43,7 +42,7 @@ fn followed(page: &str) -> Vec<String> {
         }
     }
     assert!(count > 0, "{page} has no commands");
-    // What fails ends it.
+    // `bash -e` below stops at the first command that fails.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(
         [scratch.path().join("bin")].into_iter().chain(std::env::split_paths(&path).collect::<Vec<PathBuf>>()),

@@ -1,4 +1,4 @@
-//! The list of `mcpkg up`, from which a person at a terminal chooses.
+//! Tests the list of `mcpkg up`, from which a person at a terminal chooses.
 
 use super::up::{command, ground, with_server};
 use crate::support::{Ground, Scratch, Screen, Upstream, skill, skipped};
@@ -31,7 +31,7 @@ fn a_terminal_that_hangs_up_ends_the_list() {
 }
 
 #[test]
-fn enter_sets_up_everything_that_needs_no_look() {
+fn enter_sets_up_everything_that_is_ticked_at_first() {
     let ground = ground();
     with_server(&ground);
     let first = ground.tree();
@@ -55,7 +55,7 @@ fn enter_sets_up_everything_that_needs_no_look() {
     assert_eq!(screen.end(), 0);
     assert!(ground.read("AGENTS.md").contains("British spelling"));
     assert!(!ground.root().join(".codex/config.toml").exists(), "a server was written without a tick");
-    // The list is still about the server, and ticking it writes it.
+    // The list still offers the server. Ticking it writes it.
     let Some(mut screen) = start(&ground, &UP) else { return };
     let text = screen.wait("enter: go on");
     assert!(text.contains("> [ ] - Look at this first"), "{text}");
@@ -71,11 +71,11 @@ fn enter_sets_up_everything_that_needs_no_look() {
 }
 
 #[test]
-fn what_is_not_ticked_is_left_out_and_the_command_for_it_is_shown() {
+fn unticked_items_are_left_out_and_the_command_for_the_choice_is_shown() {
     let ground = ground();
     let Some(mut screen) = start(&ground, &UP) else { return };
     screen.wait("enter: go on");
-    // Filters for the skill, and takes its tick back. Then opens the commands, and takes the first tick back.
+    // Filter for the skill and untick it. Then open the commands and untick the first one.
     screen.keys("release");
     screen.wait("filter: release");
     screen.keys(" ");
@@ -94,7 +94,7 @@ fn what_is_not_ticked_is_left_out_and_the_command_for_it_is_shown() {
     assert!(ground.root().join(".cursor/commands/gem.md").exists());
     assert!(!ground.root().join(".cursor/commands/review.md").exists());
     assert!(!ground.root().join(".agents/skills/release").exists());
-    // The command makes the same choice.
+    // The command that was shown makes the same choice.
     let same = command(&ground, &[&UP[..], &["--only", "!.claude/skills/release"]].concat());
     let mut same = same;
     let ran = ground.scratch.finish(same.args(["--only", "!.claude/commands/review.md", "--yes"]));

@@ -1,4 +1,4 @@
-//! A repository of plugins, in each of the formats that agents load, moved in by one command.
+//! Tests that one command adds a repository of plugins, in each of the formats that agents load.
 
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn one_repository_for_four_agents_is_one_plugin() {
     assert_eq!((&data["servers"][0]["name"], &data["servers"][0]["enabled"]), (&json!("unim"), &json!(false)));
     let notes = data["notes"].to_string();
     assert!(notes.contains("stays disabled because it needs the plugin's folder"), "{notes}");
-    // Copilot's own subagent is deployed for Copilot alone, and the server for nobody.
+    // Copilot's own subagent is deployed only for Copilot. The server is not deployed at all.
     let ran = up(&ground, "claude-code,copilot,cursor");
     assert_eq!(ran.status, 0, "{ran}");
     let is_there = |file: &str| ground.root().join(file).is_file();

@@ -1,4 +1,4 @@
-//! Deploys of config repos that are changed by overlays.
+//! Tests deploys of config repos that are changed by overlays.
 
 use mcpkg_deploy::module::fs_key;
 use serde_json::Value;
@@ -36,7 +36,7 @@ fn overlay(id: &str, file: &str) -> String {
 }
 
 #[test]
-fn j4_an_overlay_changes_files_and_the_upstream_goes_on_below_it() {
+fn j4_an_overlay_replaces_files_and_the_other_files_follow_the_upstream() {
     let ground = repo();
     let first = ground.tree();
     deploy(&ground);
@@ -49,13 +49,13 @@ fn j4_an_overlay_changes_files_and_the_upstream_goes_on_below_it() {
         (ground.read(notes), ground.read(".codex/skills/pdf/more/extra.md")),
         ("ours\n".into(), "added\n".into())
     );
-    // What the overlay does not hold follows the upstream; what it holds stays.
+    // Files that the overlay does not contain follow the upstream. Files that it contains stay.
     ground.in_repo("modules/pdf/SKILL.md", format!("{SKILL}Newer\n"));
     ground.in_repo("modules/pdf/notes.md", "upstream, newer\n");
     assert_eq!(deploy(&ground)["applied"], true);
     assert_eq!(ground.read(".codex/skills/pdf/SKILL.md"), format!("{SKILL}Newer\n"));
     assert_eq!(ground.read(notes), "ours\n");
-    // A merge that was left half done never reaches an agent.
+    // A merge with conflict markers is never deployed.
     let before = ground.tree();
     ground.in_repo(&overlay("skill:pdf", "notes.md"), "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n");
     let error = ground.refused(&["deploy", "--repo", "../../repo", "--apply", "--yes"]);
@@ -73,7 +73,7 @@ fn j4_an_overlay_changes_files_and_the_upstream_goes_on_below_it() {
 }
 
 #[test]
-fn j5_a_patch_changes_lines_and_says_when_it_fits_no_more() {
+fn j5_a_patch_changes_lines_and_is_refused_if_it_no_longer_applies() {
     let ground = repo();
     let first = ground.tree();
     ground.in_repo(&overlay("instructions:style", ".agentpack/overlay.json"), "{\"overlay_kind\":\"patch\"}");
@@ -86,13 +86,13 @@ fn j5_a_patch_changes_lines_and_says_when_it_fits_no_more() {
     assert_eq!(ground.read("AGENTS.md"), text("first\n", "TWO"));
     let explained = ground.data(&["explain", "plan", "--repo", "../../repo"]);
     assert_eq!(explained["changes"].as_array().map(Vec::len), Some(0));
-    // Lines around it may move.
+    // The lines around the patched ones may move.
     ground.in_repo("modules/style/AGENTS.md", text("new\nlines\nfirst\n", "two"));
     deploy(&ground);
     assert_eq!(ground.read("AGENTS.md"), text("new\nlines\nfirst\n", "TWO"));
     let rule = format!(".cursor/rules/{}.mdc", fs_key("instructions:style"));
     assert!(ground.read(&rule).ends_with(&text("new\nlines\nfirst\n", "TWO")));
-    // Once they are others, nothing is deployed and nothing is lost.
+    // If the patched lines themselves changed, nothing is deployed and nothing is lost.
     let before = ground.tree();
     ground.in_repo("modules/style/AGENTS.md", "eins\nzwei\ndrei\n");
     for command in [&["plan", "--repo", "../../repo"][..], &["deploy", "--repo", "../../repo", "--apply", "--yes"]] {

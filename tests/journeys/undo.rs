@@ -1,4 +1,5 @@
-//! Undo: what an agent did is taken back, what others did meanwhile stays, and every undo can be undone.
+//! Tests `mcpkg undo`: an agent's changes are undone, later changes by others stay, and every undo can itself be
+//! undone.
 
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ fn undo(scratch: &Scratch, arguments: &[&str]) -> (i32, Value) {
     (ran.status, data)
 }
 
-/// The lines of a preview: status, subject, and what the undo does.
+/// Returns the lines of a preview: status, subject, and what the undo does.
 fn lines(data: &Value) -> Vec<String> {
     let line = |line: &Value| {
         let [status, subject, undo] = ["status", "subject", "undo"].map(|key| line[key].as_str().expect("a text"));
@@ -39,7 +40,7 @@ fn lines(data: &Value) -> Vec<String> {
     data["changes"].as_array().expect("changes").iter().map(line).collect()
 }
 
-/// Everything that the project shows: prompts and resources with their content.
+/// Returns everything that the project shows: prompts and resources with their content.
 fn content(scratch: &Scratch) -> Value {
     let list = |kind: &str, rows: &str| {
         let list = scratch.json(&[kind, "list"]);
@@ -47,7 +48,7 @@ fn content(scratch: &Scratch) -> Value {
         let show = |name: &Value| {
             let name = name.as_str().expect("a name");
             let mut shown = scratch.json(&[kind, "show", name]);
-            // A revision's number and time go on.
+            // Undoing adds a revision, so the revision's number and times differ.
             for key in ["revision", "updated_at", "created_at"] {
                 shown.as_object_mut().expect("an object").remove(key);
             }
@@ -59,7 +60,7 @@ fn content(scratch: &Scratch) -> Value {
 }
 
 #[test]
-fn what_an_agent_did_is_undone_and_what_another_changed_later_stays() {
+fn an_agents_changes_are_undone_and_what_another_agent_changed_later_stays() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "review", "Review it."]);
     scratch.ok(&["prompt", "create", "commit-message", "Write one."]);
@@ -87,7 +88,7 @@ fn what_an_agent_did_is_undone_and_what_another_changed_later_stays() {
     assert_eq!(shown["changes"][1]["later"]["actor"], "mcp:codex");
     assert_eq!(scratch.ok(&["prompt", "show", "changelog"]), "List changes.");
 
-    // Without a terminal, it needs --yes.
+    // Without a terminal, undo needs --yes.
     let refused = scratch.run(&[&["undo"], &since[..]].concat());
     assert_eq!(refused.status, 1, "{refused}");
     let (status, done) = undo(&scratch, &[&since[..], &["--yes"]].concat());
@@ -97,7 +98,7 @@ fn what_an_agent_did_is_undone_and_what_another_changed_later_stays() {
     assert_ne!(scratch.run(&["prompt", "show", "changelog"]).status, 0);
     assert_ne!(scratch.run(&["skill", "show", "tidy"]).status, 0);
 
-    // It is one event, which can be undone, and that undo too.
+    // The undo is one event. It can be undone, and that undo can be undone too.
     let seq = done["event"].to_string();
     let (status, again) = undo(&scratch, &[&seq, "--yes"]);
     assert_eq!((status, &again["undone"]), (0, &json!(3)));
@@ -157,7 +158,7 @@ fn an_event_is_left_out_with_a_reason() {
     let (status, refused) = undo(&scratch, &[&seq(1), "--yes"]);
     assert_eq!(status, 3);
     assert_eq!(lines(&refused), ["out: b: it was refused (E_ALREADY_EXISTS), so it changed nothing"]);
-    // An update by the same shell that is left out stops the event before it.
+    // The excluded update was made by the same shell, but still prevents the undo of the event before it.
     let (status, left) = undo(&scratch, &["--by", "shell", "--since", "1h", "--except", &seq(3), "--dry-run"]);
     assert_eq!(status, 3);
     assert_eq!(
@@ -165,7 +166,7 @@ fn an_event_is_left_out_with_a_reason() {
         ["stop: prompt a: shell changed it", "out: a: left out", "in: prompt b: delete it; its history stays"]
     );
     assert!(lines(&left)[0].starts_with("out: p: "), "{left}");
-    // A name that another item has taken.
+    // The prompt's old name now belongs to another prompt.
     scratch.ok(&["prompt", "delete", "b", "--yes"]);
     scratch.ok(&["prompt", "rename", "a", "b"]);
     let events = scratch.json(&["events", "--by", "shell", "-n", "2"]);
@@ -247,7 +248,7 @@ fn a_proposed_draft_is_rejected_and_a_request_denied() {
     assert!(shown[1].starts_with("in: request ") && shown[1].ends_with(": deny it"), "{done:#}");
     assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"][0]["state"], "rejected");
     assert_eq!(scratch.json(&["consent", "list", "--all"])["consents"][0]["state"], "denied");
-    // A draft can be opened again; a denial is final.
+    // A rejected draft can be opened again. A denial is final.
     let (status, again) = undo(&scratch, &[&done["event"].to_string(), "--yes"]);
     assert_eq!(status, 3);
     assert!(lines(&again).contains(&"in: draft keep_note: open it again".to_owned()), "{again:#}");
@@ -257,7 +258,7 @@ fn a_proposed_draft_is_rejected_and_a_request_denied() {
 }
 
 #[test]
-fn a_killed_undo_did_all_or_nothing() {
+fn a_killed_undo_changes_everything_or_nothing() {
     let scratch = Scratch::with_project();
     for n in 0..20 {
         scratch.ok(&["prompt", "create", &format!("n{n}"), "x"]);
@@ -316,7 +317,7 @@ fn two_prompts_that_swapped_their_names_swap_back() {
 }
 
 #[test]
-fn an_import_is_undone_but_for_what_has_no_history() {
+fn an_import_is_undone_except_for_what_has_no_history() {
     let scratch = Scratch::with_project();
     scratch.file("from/.claude/commands/fix.md", "Fix it\n");
     scratch.file("from/.mcp.json", r#"{ "mcpServers": { "docs": { "command": "docs-server" } } }"#);

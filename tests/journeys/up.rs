@@ -1,4 +1,5 @@
-//! `mcpkg up`: one command and one question, from folders of several agents to all of them reading the same, and back.
+//! Tests `mcpkg up`: one command and one question make several agents read the same content, and `--undo` takes it
+//! back.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use crate::support::{Ground, Ran, Scratch, Tree, Upstream, at_a_terminal, screen
 
 pub const AGENTS: &str = "claude-code,codex,cursor,gemini,opencode";
 
-/// A home with five agents' folders, and a project with files of five agents. There is no database yet.
+/// Returns a home with five agents' folders, and a project with files of five agents. There is no database yet.
 pub fn ground() -> Ground {
     let ground = Ground::below(Scratch::new());
     for (name, content) in [
@@ -45,7 +46,7 @@ pub fn with_server(ground: &Ground) {
     );
 }
 
-/// The binary, with no agent on PATH, and with its data outside of what is compared.
+/// Returns the `mcpkg up` command, with no agent on PATH, and with its data outside the folders that tests compare.
 pub fn command(ground: &Ground, arguments: &[&str]) -> Command {
     let mut command = ground.command();
     command.env("PATH", "/usr/bin:/bin").env("XDG_DATA_HOME", ground.scratch.path().join("data"));
@@ -71,7 +72,7 @@ fn data(ground: &Ground, arguments: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{ran}"))
 }
 
-/// Answers the question at a terminal; `None` where there is none.
+/// Answers the question at a terminal. Returns `None` if there is no terminal.
 fn asked(ground: &Ground, arguments: &[&str], answer: &str) -> Option<String> {
     typed_on(80, &command(ground, arguments), "[y/N", &format!("{answer}\n"))
 }
@@ -86,12 +87,12 @@ fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
     assert!(said.contains("Set up root for Claude Code, Codex, Cursor, Gemini CLI and OpenCode? [y/N"), "{said}");
     assert!(said.contains("'files' starts npx -y files"), "{said}");
     assert!(said.contains("connected Claude Code, Codex, Cursor, Gemini CLI and OpenCode"), "{said}");
-    // Instructions of all agents, for those that read AGENTS.md and for Claude Code.
+    // AGENTS.md and Claude Code's own rules contain the instructions of all agents.
     let shared = ground.read("AGENTS.md");
     assert!(shared.contains("British spelling") && shared.contains("make test"), "{shared}");
     assert!(ground.read(".claude/rules/AGENTS.md").contains("make test"));
     assert!(ground.read("GEMINI.md").contains("@AGENTS.md"));
-    // The command of one agent, for the others.
+    // Each agent gets the other agents' commands.
     assert!(ground.read(".cursor/commands/gem.md").contains("Polish"));
     assert!(ground.read(".gemini/commands/review.toml").contains("Review"));
     assert!(ground.read(".opencode/command/review.md").contains("Review"));
@@ -105,7 +106,7 @@ fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
     }
     let again = ok(&ground, &["--agents", AGENTS, "--yes"]);
     assert_eq!(again.stdout, "Nothing changed: 5 agents read project 'root'\n", "{again}");
-    // Without a target, other commands are about the same agents.
+    // Without --target, other commands use the same agents.
     assert_eq!(ground.data(&["plan"])["changes"], json!([]));
     assert_eq!(ground.data(&["status"])["drift"], json!([]));
     let targets = ground.scratch.json(&["target", "list"]);
@@ -121,7 +122,7 @@ fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
 }
 
 #[test]
-fn a_text_stays_where_it_is_if_the_file_that_all_read_is_a_link() {
+fn a_text_stays_in_its_file_if_agents_md_is_a_link() {
     let ground = Ground::below(Scratch::new());
     ground.put("docs/agents.md", "For all.\n", 0o644);
     std::os::unix::fs::symlink("docs/agents.md", ground.root().join("AGENTS.md")).expect("a link");
@@ -136,7 +137,7 @@ fn a_text_stays_where_it_is_if_the_file_that_all_read_is_a_link() {
 }
 
 #[test]
-fn the_screen_fits_and_no_writes_nothing() {
+fn the_screen_fits_and_answering_no_writes_nothing() {
     let ground = ground();
     with_server(&ground);
     let first = ground.tree();
@@ -145,7 +146,7 @@ fn the_screen_fits_and_no_writes_nothing() {
     let Some((rows, said, status)) = shown else { return skipped("there is no script(1)") };
     let screen = rows.join("\n");
     assert_eq!(status, 1, "{said}");
-    // Nothing has scrolled away.
+    // The beginning has not scrolled off the screen.
     assert!(screen.contains("Found in "), "{screen}");
     for part in ["2 commands", "1 skill", "4 rules", "1 subagent", "1 MCP server", "Would be written:", "tokens"] {
         assert!(screen.contains(part), "{part} is not on the screen:\n{screen}");
@@ -183,13 +184,13 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn only_the_difference_is_taken_and_written() {
+fn only_the_difference_is_imported_and_written() {
     let ground = ground();
     let up = ["--agents", "claude-code,codex,cursor", "--yes"];
     ok(&ground, &up);
     let held = |ground: &Ground| ground.ok(&["resource", "list"]).lines().count();
     let before = held(&ground);
-    // The user's own file is edited, and a file that a deploy wrote.
+    // Edit the user's own file, and a file that a deploy wrote.
     ground.put("CLAUDE.md", "# House rules\n\nUse American spelling.\n", 0o644);
     let deployed = ".agents/skills/release/SKILL.md";
     let edited = ground.read(deployed) + "2. Announce it.\n";
@@ -273,7 +274,7 @@ fn a_connection_that_was_there_stays() {
 }
 
 #[test]
-fn where_nothing_can_be_set_up_it_says_why() {
+fn a_folder_that_cannot_be_set_up_is_refused_with_the_reason() {
     let ground = ground();
     let home = ground.home().display().to_string();
     for (folder, why) in [
@@ -293,7 +294,7 @@ fn where_nothing_can_be_set_up_it_says_why() {
     assert_eq!(unknown.status, 2, "{unknown}");
     let not_set_up = run(&ground, &["--undo", "--yes"]);
     assert!(not_set_up.status == 1 && not_set_up.stderr.contains("is not bound to a project"), "{not_set_up}");
-    // A folder without anything for agents is no failure, and asks nothing.
+    // A folder without anything for agents is not an error, and nothing is asked.
     ground.scratch.file("ground/root/empty/main.rs", "fn main() {}\n");
     let first = ground.tree();
     let empty = ok(&ground, &["empty", "--agents", "codex", "--yes"]);
@@ -303,7 +304,7 @@ fn where_nothing_can_be_set_up_it_says_why() {
         "{empty}"
     );
     ground.tree().assert_is(&first, "after nothing");
-    // Without an agent, there is nobody to set it up for.
+    // No agent is installed, so there is nothing to set up the folder for.
     std::fs::remove_dir_all(ground.home()).expect("the home goes");
     std::fs::create_dir(ground.home()).expect("an empty one");
     let nobody = run(&ground, &["--yes"]);
@@ -311,7 +312,7 @@ fn where_nothing_can_be_set_up_it_says_why() {
 }
 
 #[test]
-fn after_a_kill_the_next_run_carries_on() {
+fn after_a_kill_the_next_run_finishes_the_job() {
     let whole = {
         let ground = ground();
         ok(&ground, &["--agents", "claude-code,codex", "--yes"]);
@@ -344,7 +345,7 @@ fn a_folder_has_a_project_of_its_own() {
     ground.scratch.file("ground/more/root/CLAUDE.md", "# Another\n");
     let other = data(&ground, &["../more/root", "--agents", "codex", "--no-connect", "--yes"]);
     assert_eq!(other["project"], "root-2");
-    // In a folder below, it is the same project.
+    // A subfolder belongs to the same project.
     let mut below = command(&ground, &["--agents", "codex", "--no-connect", "--yes"]);
     below.current_dir(ground.root().join(".claude/commands"));
     let ran = ground.scratch.finish(&mut below);
@@ -354,7 +355,7 @@ fn a_folder_has_a_project_of_its_own() {
 }
 
 #[test]
-fn a_word_that_is_neither_a_folder_nor_a_repository_is_reported_first() {
+fn an_argument_that_is_neither_a_folder_nor_a_repository_is_reported_first() {
     let ground = ground();
     for arguments in [&["nosuch"][..], &["nosuch", "--yes"]] {
         let ran = run(&ground, arguments);
@@ -363,7 +364,7 @@ fn a_word_that_is_neither_a_folder_nor_a_repository_is_reported_first() {
 }
 
 #[test]
-fn a_project_without_targets_gets_those_that_are_set_up() {
+fn a_project_without_targets_gets_the_agents_that_are_set_up() {
     let ground = ground();
     ground.ok(&["project", "create", "root"]);
     ok(&ground, &["--agents", "codex,gemini", "--no-connect", "--yes"]);
@@ -398,7 +399,7 @@ fn a_plugin_of_a_repository_is_added_alone() {
     assert!(ground.root().join(".agents/skills/pdf").exists() && !ground.root().join(".agents/skills/rebase").exists());
     let none = run(&ground, &["--plugin", "docs", "--yes"]);
     assert!(none.status == 2 && none.stderr.contains("--plugin chooses from a repository"), "{none}");
-    // A folder without a marketplace is reported before `--yes` is asked for.
+    // A missing marketplace is reported before `--yes` is required.
     ground.scratch.file("ground/root/kit/skills/a/SKILL.md", skill("a", "A\n"));
     let refused = ground.run(&["source", "add", "kit", "--plugin", "x"]);
     assert!(refused.stderr.contains("has no marketplace, so it has no plugin 'x'"), "{refused}");

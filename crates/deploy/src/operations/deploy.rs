@@ -366,7 +366,7 @@ impl Applying<'_> {
         }
         let mut data = applied_data(true, None, &prepared, &prepared.plan.changes);
         if context.confirmation != Confirmation::Ask {
-            // A person has read them before the question.
+            // If a person was asked, they have already read these lines before the question.
             prepared.warnings.extend(audit::lines(context, &prepared.plan.changes, &prepared.site));
         }
         let done = show::count_line(&prepared.plan.changes, true);

@@ -72,7 +72,8 @@ pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: 
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
 }
 
-/// Returns the texts that the last deploy wrote of the files that were changed since, by their paths. For a person only.
+/// Returns the text that the last deploy wrote to each file that was changed since, by path. Only for a person at a
+/// shell.
 fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<String, String>> {
     let drifted =
         |path: &str| prepared.plan.changes.iter().any(|change| change.drifted && change.path.to_string_lossy() == path);

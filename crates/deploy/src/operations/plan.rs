@@ -80,7 +80,7 @@ impl Operation for ShowPlan {
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = self.show.prepared(context)?;
         let (changes, rest) = self.show.listed(context, &prepared)?;
-        // What agents will load is only known for a whole deploy.
+        // What agents will load is known only if the whole project is planned.
         let budgets = match prepared.site.only.is_empty() {
             true => budget::of(&prepared, When::After)?,
             false => Vec::new(),

@@ -264,7 +264,7 @@ fn shown(planned: &RollbackPlan, site: &Site) -> Body {
     Body::Several(parts)
 }
 
-/// Answers a rollback that changes no file. Changes to the records of deployed files are still stored.
+/// Returns the reply for a rollback that changes no file. Changes to the records of deployed files are still stored.
 fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
@@ -290,7 +290,7 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: Rollb
     Ok(reply)
 }
 
-/// Removes folders that are now empty. A failure is only a warning: the files already are as the user wants them.
+/// Removes folders that are now empty. A failure is only a warning: the files themselves are already rolled back.
 fn take_empty_folders(context: &Context, site: &Site) -> Option<String> {
     let take = || -> Result<()> {
         if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {

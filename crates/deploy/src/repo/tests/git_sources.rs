@@ -112,7 +112,7 @@ fn a_pin_holds_and_what_differs_from_it_is_refused() {
 }
 
 #[test]
-fn what_git_says_is_told() {
+fn errors_contain_what_git_says() {
     let scratch = Scratch::new();
     let (folder, commit) = upstream(&scratch);
     let url = format!("file://{}", folder.display());

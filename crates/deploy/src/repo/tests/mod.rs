@@ -144,7 +144,7 @@ fn composes_what_the_profile_selects() {
 }
 
 #[test]
-fn d20_what_is_missing_is_named() {
+fn d20_errors_name_what_is_missing() {
     let scratch = Scratch::with(&[("skill:a", "local_path: {path: gone}")]);
     let error = scratch.compose().unwrap_err();
     assert_eq!(error.code(), Code::ConfigInvalid);
