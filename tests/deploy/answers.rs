@@ -1,17 +1,17 @@
-//! What tools answer: one envelope, as text and as data.
+//! Reads what tools return: one envelope, as text and as structured content.
 
 use serde_json::{Value, json};
 
 use crate::support::Client;
 
-/// Calls a tool and returns the envelope: it stands in the text and in structuredContent, and says whether it failed.
+/// Calls a tool and returns the envelope. Checks that text and structuredContent are equal, and that isError matches.
 #[track_caller]
 pub fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": name, "arguments": arguments }));
     checked(name, &result)
 }
 
-/// The envelope of a tool's result.
+/// Returns the envelope of a tool's result, after the same checks.
 #[track_caller]
 pub fn checked(name: &str, result: &Value) -> Value {
     let text: Value = serde_json::from_str(word(&result["content"][0]["text"])).expect("an envelope");
@@ -21,7 +21,7 @@ pub fn checked(name: &str, result: &Value) -> Value {
     text
 }
 
-/// A tool's failure.
+/// Calls a tool that must fail with `code`, and returns the error.
 #[track_caller]
 pub fn tool_refused(client: &mut Client, name: &str, arguments: Value, code: &str) -> Value {
     let mut envelope = tool(client, name, arguments);
@@ -30,7 +30,7 @@ pub fn tool_refused(client: &mut Client, name: &str, arguments: Value, code: &st
     envelope["errors"][0].take()
 }
 
-/// A tool's data.
+/// Calls a tool that must succeed, and returns the envelope's data.
 #[track_caller]
 pub fn tool_data(client: &mut Client, name: &str, arguments: Value) -> Value {
     let mut envelope = tool(client, name, arguments);
@@ -38,7 +38,7 @@ pub fn tool_data(client: &mut Client, name: &str, arguments: Value) -> Value {
     envelope["data"].take()
 }
 
-/// A value's text.
+/// Returns a value's text.
 #[track_caller]
 pub fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))

@@ -1,4 +1,4 @@
-//! What a file is besides its bytes and its mode comes back with them.
+//! Tests that a rollback restores a file's attributes, not only its bytes and mode.
 
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
@@ -17,8 +17,8 @@ fn extended(path: &Path) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// A hand-written command instead of the project's, changed on a day of 2001, with an extended attribute where the
-/// disk takes one, and another user's where the tests may say so.
+/// Writes a hand-written command where the project's command will go. It has a modification time in 2001, and if the
+/// disk and the user's rights allow it, an extended attribute and another owner.
 fn hand_written(place: &Place) -> std::path::PathBuf {
     let path = place.write("root/.claude/commands/review.md", "Mine\n");
     let file = std::fs::File::options().write(true).open(&path).expect("a file");
@@ -41,12 +41,12 @@ fn besides(path: &Path) -> Besides {
 }
 
 #[test]
-fn a_rollback_brings_back_times_owners_and_extended_attributes() {
+fn a_rollback_restores_times_owners_and_extended_attributes() {
     let place = Place::with_project();
     let path = hand_written(&place);
     let before = besides(&path);
     let first = place.deploy(&["--adopt"]);
-    // What took its place is still whose it was, and was changed now.
+    // The deployed file keeps the owner, and has a new modification time.
     let ((changed, _), owner, extended) = besides(&path);
     assert!(changed > 1_500_000_000);
     assert_eq!((owner, &extended), (before.1, &before.2));
@@ -55,7 +55,7 @@ fn a_rollback_brings_back_times_owners_and_extended_attributes() {
     place.ok(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "Mine\n");
     assert_eq!(besides(&path), before);
-    // Also by the snapshot's own id.
+    // A rollback to the state before a later snapshot restores the attributes too.
     let second = place.deploy(&["--adopt"]);
     place.ok(&["rollback", "--to", &format!("{second}^"), "--yes"]);
     assert_eq!(besides(&path), before);
@@ -66,7 +66,7 @@ fn a_rollback_brings_back_times_owners_and_extended_attributes() {
 }
 
 #[test]
-fn a_deleted_file_comes_back_as_it_was() {
+fn a_deleted_file_is_restored_with_its_attributes() {
     let place = Place::with_project();
     let path = hand_written(&place);
     let before = besides(&path);

@@ -1,4 +1,4 @@
-//! A managed block in a file that is the user's: whatever happens to the block, the rest stays.
+//! Tests a managed block in the user's file: whatever happens to the block, the user's text stays.
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
@@ -6,7 +6,7 @@ use crate::deploy::place::Place;
 const FILE: &str = "root/AGENTS.md";
 
 #[test]
-fn a_rollback_to_a_snapshot_keeps_what_was_written_beside_the_block_since() {
+fn a_rollback_keeps_text_that_was_later_written_around_the_block() {
     let place = Place::with_project();
     place.write(FILE, "# Mine\n");
     let first = place.deploy(&["--adopt"]);
@@ -24,7 +24,7 @@ fn a_rollback_to_a_snapshot_keeps_what_was_written_beside_the_block_since() {
 }
 
 #[test]
-fn a_block_that_lost_one_of_its_lines_is_found_again() {
+fn a_block_that_lost_one_of_its_marker_lines_is_recognised() {
     for line in ["mcpkg:begin", "mcpkg:end"] {
         let place = Place::with_project();
         let mine = "top user\r\n\r\n";
@@ -33,11 +33,11 @@ fn a_block_that_lost_one_of_its_lines_is_found_again() {
         let deployed = place.read(FILE);
         let broken: String = deployed.split_inclusive('\n').filter(|found| !found.contains(line)).collect();
         place.write(FILE, &broken);
-        // Deployed again it is whole, and there once.
+        // A deploy repairs the block and does not add a second one.
         place.deploy(&["--adopt"]);
         assert_eq!(place.read(FILE), deployed, "{line}");
         place.write(FILE, &broken);
-        // To take back what a user changed takes the same word as to deploy over it.
+        // Rolling back a file that the user changed needs adopt, as deploying over it does.
         place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
         place.ok(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
         assert_eq!(place.read(FILE).trim_end(), mine.trim_end(), "{line}");
@@ -45,7 +45,7 @@ fn a_block_that_lost_one_of_its_lines_is_found_again() {
 }
 
 #[test]
-fn a_module_that_goes_leaves_what_is_the_users() {
+fn removing_a_module_leaves_the_users_text() {
     let place = Place::with_project();
     place.deploy(&[]);
     place.write(FILE, format!("{}Mine.\n", place.read(FILE)));
@@ -61,9 +61,9 @@ fn a_module_that_goes_leaves_what_is_the_users() {
 }
 
 #[test]
-fn a_text_that_went_into_the_block_comes_out_as_it_was() {
+fn a_text_that_moved_into_the_block_is_restored_exactly() {
     let place = Place::with_project();
-    // What stood there is what the project says: it is not there twice.
+    // The file already contains the project's text, so the text is not added a second time.
     place.write(FILE, "\nBe brief.\n\n");
     let before = place.tree();
     place.deploy(&["--adopt"]);
@@ -75,7 +75,7 @@ fn a_text_that_went_into_the_block_comes_out_as_it_was() {
 }
 
 #[test]
-fn a_block_that_a_user_changed_or_took_out_needs_adopt() {
+fn overwriting_a_block_that_a_user_changed_or_removed_needs_adopt() {
     let place = Place::with_project();
     place.deploy(&[]);
     let deployed = place.read(FILE);

@@ -1,4 +1,4 @@
-//! A prompt that cannot be written as a file: it is told of, and keeps no other from being deployed.
+//! Tests a prompt that cannot be written as a file: it is reported, and all other prompts are still deployed.
 
 use serde_json::{Value, json};
 
@@ -8,19 +8,19 @@ use crate::support::Client;
 
 const TEMPLATE: &str = "Look at {{ file }}\n";
 
-/// A place whose prompt `broken` was deployed, and is a template by now that does not render.
+/// Returns a place whose prompt `broken` was deployed, and has since become a template that does not render.
 fn with_broken() -> Place {
     let place = Place::with_project();
     place.ok(&["prompt", "create", "broken", TEMPLATE, "--argument", "file"]);
     place.deploy(&[]);
-    // What asks for a part of a text passes for a template, and there is nothing that it could be given.
+    // `file.name` is valid template syntax, but `file` is a text and has no `name`.
     place.ok(&["prompt", "update", "broken", "--content", "Look at {{ file.name }}\n"]);
     place.prompt("review", "Review twice.\n");
     place
 }
 
 #[test]
-fn one_broken_prompt_keeps_no_other_from_being_deployed_and_its_file_stays() {
+fn the_other_prompts_are_deployed_and_a_broken_prompts_file_stays() {
     let place = with_broken();
     let before = place.tree();
     let planned = place.envelope(&["plan"]);
@@ -42,7 +42,7 @@ fn one_broken_prompt_keeps_no_other_from_being_deployed_and_its_file_stays() {
         assert_eq!(before[path], after[path], "{path}");
     }
     assert_eq!(place.drift(&[]), [""; 0]);
-    // Mended, it is deployed again; taken out, its files go.
+    // Once fixed, the prompt is deployed again. Once removed, its files are deleted.
     place.ok(&["prompt", "update", "broken", "--content", "Look well at {{ file }}\n"]);
     place.deploy(&[]);
     assert!(place.read("root/.claude/commands/broken.md").contains("Look well at $ARGUMENTS"));
@@ -52,14 +52,14 @@ fn one_broken_prompt_keeps_no_other_from_being_deployed_and_its_file_stays() {
 }
 
 #[test]
-fn a_variable_that_no_argument_declares_is_refused_where_a_template_is_written() {
+fn a_template_with_an_undeclared_variable_is_refused() {
     let place = Place::with_project();
     let ran = place.run(&["prompt", "create", "typo", "Look at {{ flie }}", "--argument", "file"]);
     assert_eq!(ran.status, 1, "{ran}");
     assert!(ran.stderr.contains("'flie'") && ran.stderr.contains("did you mean 'file'?"), "{ran}");
     let ran = place.run(&["prompt", "create", "none", "{{ a }} and {{ b }}", "--template"]);
     assert!(ran.stderr.contains("'a', 'b'") && ran.stderr.contains("--argument a --argument b"), "{ran}");
-    // Nor by front matter, nor by a change of the text or of the arguments.
+    // It is refused in front matter too, and when the text or the arguments change.
     let front = "---\narguments:\n  - name: file\n---\nLook at {{ flie }}\n";
     assert_ne!(place.run(&["prompt", "create", "front", front]).status, 0);
     place.ok(&["prompt", "create", "good", TEMPLATE, "--argument", "file"]);
@@ -68,7 +68,7 @@ fn a_variable_that_no_argument_declares_is_refused_where_a_template_is_written()
     assert_eq!(place.ok(&["prompt", "show", "good", "--raw"]), TEMPLATE);
     let listed = place.ok(&["prompt", "list"]);
     assert!(!["typo", "none", "front"].iter().any(|name| listed.contains(name)), "{listed}");
-    // What the template itself provides for is not a mistake.
+    // A variable is not an error if the template itself handles its absence.
     place.ok(&[
         "prompt",
         "create",
@@ -90,7 +90,7 @@ fn a_variable_that_no_argument_declares_is_refused_where_a_template_is_written()
 }
 
 #[test]
-fn an_import_names_a_template_that_asks_for_what_nobody_declared() {
+fn an_import_reports_a_template_with_an_undeclared_variable() {
     let place = Place::with_project();
     let odd = "---\narguments: [file]\n---\nLook at {{ file }} and {{ other }}\n";
     place.write("src/.claude/commands/odd.md", odd);
@@ -98,13 +98,13 @@ fn an_import_names_a_template_that_asks_for_what_nobody_declared() {
     let told = format!("{}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.status, 0, "{ran}");
     assert!(told.contains("odd.md") && told.contains("'other'"), "{ran}");
-    // It came in as it is, so nothing is lost and it can be deployed.
+    // The file was imported unchanged, so nothing is lost and it can be deployed.
     place.deploy(&[]);
     assert_eq!(place.read("root/.claude/commands/odd.md"), odd);
 }
 
 #[test]
-fn agents_are_told_in_the_plan_what_is_left_out() {
+fn the_plan_for_agents_says_what_is_left_out() {
     let place = with_broken();
     let mut client = place.server(&["--as", "agentpack"]);
     for name in ["plan", "deploy", "status"] {

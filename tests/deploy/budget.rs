@@ -1,4 +1,4 @@
-//! What each agent loads in each session: counted as it is and as it will, and warned of at the agent's limit.
+//! Tests how much each agent loads in each session, now and after a deploy, and the warnings at the agents' limits.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
 impl Place {
-    /// What a command says that a target loads: the bytes, and the files below the scratch folder.
+    /// Returns what a command reports that a target loads: the bytes, and the files relative to the scratch folder.
     fn loaded(&self, arguments: &[&str], target: &str) -> (u64, Vec<String>) {
         let data = self.data(arguments);
         let budgets = data["budget"].as_array().expect("a list");
@@ -54,7 +54,7 @@ fn plan_and_status_count_what_is_loaded_in_each_session() {
     assert!(block.contains("AGENTS.md"), "{block}");
     place.deploy(&["--adopt"]);
     let size = place.read("root/AGENTS.md").len();
-    // Claude Code leaves out the marker lines, which are comments.
+    // The marker lines do not count for Claude Code, which drops comments.
     let markers: usize =
         place.read("root/AGENTS.md").lines().filter(|line| line.starts_with("<!--")).map(str::len).sum();
     assert_eq!(planned.1, [".claude/rules/mine.md 8".to_owned(), format!("AGENTS.md {}", size - markers)]);
@@ -73,7 +73,7 @@ fn plan_and_status_count_what_is_loaded_in_each_session() {
     }
     let line = place.ok(&["plan"]);
     assert!(line.contains(&format!("Codex {size} bytes (about {} tokens)", size / 4)), "{line}");
-    // What hides AGENTS.md is loaded in its place; a link to it is loaded once.
+    // A file that hides AGENTS.md is loaded instead of it. A link to AGENTS.md is loaded once.
     place.write("root/CLAUDE.md", "Only this.\n");
     assert_eq!(place.loaded(&["status"], "claude_code").1, [".claude/rules/mine.md 8", "CLAUDE.md 11"]);
     std::fs::remove_file(place.root().join("CLAUDE.md")).expect("a file");
@@ -93,7 +93,7 @@ fn a4_copilots_budget_counts_each_of_the_files_that_differ() {
 }
 
 #[test]
-fn a5_codex_is_warned_of_what_it_would_cut() {
+fn a5_a_plan_warns_of_what_codex_would_cut() {
     let place = place(&[("big", 20_000, &[]), ("small", 100, &[]), ("sub", 20_000, &["--globs", "sub/**"])]);
     let warnings = place.warnings(&["plan", "--target", "codex"]);
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
@@ -109,7 +109,7 @@ fn a5_codex_is_warned_of_what_it_would_cut() {
     let data = place.data(&["status", "--target", "codex"]);
     assert_eq!(data["budget"][0]["limit"]["used"], used);
     assert_eq!(place.warnings(&["status", "--target", "codex"]), warnings);
-    // Beside one another they do not add up, and what has a scope is no longer at the root.
+    // Files in sibling folders do not add up, and a scoped module is no longer loaded at the root.
     place.ok(&["module", "set", "instructions:big", "--globs", "other/**"]);
     assert_eq!(place.warnings(&["plan", "--target", "codex"]), [""; 0]);
     assert_eq!(place.loaded(&["plan"], "codex").1.len(), 1);
@@ -122,7 +122,8 @@ fn a5_codex_is_warned_of_what_it_would_cut() {
 }
 
 impl Place {
-    /// What a command says that a target lists: how many skills, commands and subagents, and the bytes of all of them.
+    /// Returns what a command reports that a target lists: the numbers of skills, commands and subagents, and their
+    /// bytes in total.
     fn listed(&self, arguments: &[&str], target: &str) -> (u64, u64, u64, u64) {
         let data = self.data(arguments);
         let budgets = data["budget"].as_array().expect("a list");
@@ -139,7 +140,7 @@ impl Place {
     }
 }
 
-/// The bytes of names and descriptions.
+/// Returns the total length of names and descriptions.
 fn bytes(texts: &[&str]) -> u64 {
     texts.iter().map(|text| text.len() as u64).sum()
 }
@@ -155,7 +156,7 @@ fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
         assert_eq!(place.listed(&["plan"], target), (1, 0, 0, tidy), "{target}");
     }
     assert!(place.ok(&["plan"]).contains(&format!("Codex {tidy} bytes (about 3 tokens; {tidy} bytes list 1 skill)")));
-    // What keeps a skill out of the list: each agent's own.
+    // Each agent has its own keys that keep a skill out of the list.
     place.skill("by-hand", "description: By hand\ndisable-model-invocation: true\n");
     place.skill("scoped", "description: Scoped\npaths: src/**\n");
     place.skill("when", "description: When\nwhen_to_use: at night\n");
@@ -178,7 +179,7 @@ fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
             assert_eq!(place.listed(&[command], target), (skills, 0, 0, bytes), "{command} {target}");
         }
     }
-    // The user's own count too, and what goes does not.
+    // The user's own skill counts too. A removed skill does not count after the deploy.
     place.write("root/.agents/skills/mine/SKILL.md", "---\nname: mine\ndescription: Mine\n---\nx\n");
     place.ok(&["module", "remove", "skill:tidy"]);
     let (skills, of_all) = expected("gemini");
@@ -188,17 +189,17 @@ fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
 }
 
 #[test]
-fn a_long_description_counts_as_far_as_it_is_listed() {
+fn only_the_listed_part_of_a_long_description_counts() {
     let place = place(&[]);
     place.skill("long", &format!("description: {}\n", "é".repeat(3000)));
     let listed = |target: &str| place.listed(&["plan"], target).3 - 4;
     assert_eq!(listed("claude_code"), 2 * 1536);
-    // What the agents share is written with as much as each of them takes.
+    // The shared file is written with as much as each agent accepts.
     assert_eq!((listed("codex"), listed("cursor"), listed("vscode")), (2 * 1024, 2 * 1024, 2 * 1024));
 }
 
 #[test]
-fn commands_that_are_skills_and_subagents_are_counted_where_they_are_listed() {
+fn commands_as_skills_and_subagents_count_for_agents_that_list_them() {
     let place = place(&[]);
     place.ok(&["prompt", "create", "review", "Review it.\n", "-d", "Reviews"]);
     place.resource("subagent://checker", "---\nname: checker\ndescription: Checks\n---\nYou check.\n");
@@ -210,7 +211,7 @@ fn commands_that_are_skills_and_subagents_are_counted_where_they_are_listed() {
     assert_eq!(place.listed(&["plan", "--target", "claude_code"], "claude_code").2, 1);
     let line = place.ok(&["plan", "--target", "copilot"]);
     assert!(line.contains("bytes list 1 skill and 1 subagent)"), "{line}");
-    // In the user's own folders they are the user's.
+    // With --scope user, only the user's own folders count.
     assert_eq!(place.listed(&["plan", "--scope", "user"], "codex"), (1, 0, 0, review));
     let own = "---\nname: own\ndescription: Of the user\n---\nx\n";
     place.write("home/.agents/skills/own/SKILL.md", own);
@@ -219,7 +220,7 @@ fn commands_that_are_skills_and_subagents_are_counted_where_they_are_listed() {
 }
 
 #[test]
-fn a_skill_that_cursor_always_loads_counts_whole() {
+fn a_skill_that_cursor_always_loads_counts_completely() {
     let place = place(&[]);
     place.skill("always", "description: Always\nalwaysApply: true\n");
     let size = "---\nname: always\ndescription: Always\nalwaysApply: true\n---\nLong text.\n".len() as u64;

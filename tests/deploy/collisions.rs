@@ -1,4 +1,4 @@
-//! Two modules that want one file: told of the targets that were asked for, and of no others.
+//! Tests two modules that want the same file. The collision is reported only for the selected targets.
 
 use std::os::unix::fs::symlink;
 
@@ -10,7 +10,7 @@ use crate::deploy::place::Place;
 #[test]
 fn a_skill_wins_over_a_command_of_its_name() {
     let place = Place::with_project();
-    // A skill already has the folder that the command would have in Codex and VS Code.
+    // In Codex and VS Code, a skill already has the folder that the command would get.
     place.prompt("tidy", "Tidy up.\n");
     for command in ["plan", "diff", "preview", "status"] {
         place.data(&[command]);
@@ -28,7 +28,7 @@ fn a_skill_wins_over_a_command_of_its_name() {
     place.deploy(&[]);
     assert!(place.read("root/.agents/skills/tidy/SKILL.md").contains("Tidies up"));
     assert_eq!(place.read("root/.claude/commands/tidy.md"), "Tidy up.\n");
-    // Cursor reads the folder for its skills, and has a place of its own for commands.
+    // Cursor reads skills from that folder, but commands from another one.
     assert_eq!(place.read("root/.cursor/commands/tidy.md"), "Tidy up.\n");
     assert_eq!(place.data(&["status"])["drift"], json!([]));
 }
@@ -51,16 +51,16 @@ fn the_second_rule_of_one_name_gets_a_number() {
     assert_eq!(warnings.matches("written as `ts-2.").count(), 2, "{warnings}");
     place.deploy(&[]);
     assert!(both(&place));
-    // The rule that came from Cursor keeps its name there.
+    // The rule that was imported from Cursor keeps its name there.
     assert!(place.read("root/.cursor/rules/ts.mdc").contains("Of Cursor"));
     assert!(place.read("root/.cursor/rules/ts-2.mdc").contains("Of VS Code"));
-    // The names stay: nothing is written again.
+    // The names are stable: a second plan changes nothing.
     assert_eq!(place.data(&["plan"])["changes"], json!([]));
     assert_eq!(place.data(&["status"])["drift"], json!([]));
 }
 
 #[test]
-fn agentpack_refuses_a_collision_of_the_targets_that_were_asked_for() {
+fn as_agentpack_a_collision_for_the_selected_targets_is_refused() {
     let place = Place::with_project();
     place.prompt("tidy", "Tidy up.\n");
     let mut client = place.server(&["--as", "agentpack"]);
@@ -71,7 +71,7 @@ fn agentpack_refuses_a_collision_of_the_targets_that_were_asked_for() {
 }
 
 #[test]
-fn a_link_that_leads_a_target_out_of_the_root_blocks_that_target_alone() {
+fn a_link_out_of_the_root_blocks_only_the_target_that_uses_it() {
     let place = Place::with_project();
     std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
     symlink(place.scratch.path().join("outside"), place.root().join(".cursor")).expect("a link");
@@ -83,7 +83,7 @@ fn a_link_that_leads_a_target_out_of_the_root_blocks_that_target_alone() {
 }
 
 #[test]
-fn a_plan_for_one_target_warns_of_no_other() {
+fn a_plan_for_one_target_has_no_warnings_about_others() {
     let place = Place::with_project();
     place.prompt("runs", "Look: !`git status`\n");
     let told = |target: &str| place.envelope(&["plan", "--target", target])["warnings"].to_string();

@@ -1,15 +1,15 @@
-//! The same story for every target, from a project and from a config repo: deployed, edited, deployed again, changed,
-//! rolled back, taken out, and proposed back.
+//! Tests the same story for every target, from a project and from a config repo: deploy, edit, deploy again, change,
+//! roll back, remove a module, and propose edits.
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
-/// A target, what lands for it, and where a file of nobody's is told of.
+/// A target, the files that it gets, and where a file that nobody deployed is reported.
 pub struct Case {
-    /// The line of `agentpack.yaml`, or the target's name for a project.
+    /// The target's line in `agentpack.yaml`, or the target's name for a project.
     pub target: &'static str,
     pub files: &'static [&'static str],
-    /// The file of the module that is taken out.
+    /// The files of the module that the story removes.
     pub removed: &'static [&'static str],
     pub stray: &'static str,
 }
@@ -17,25 +17,25 @@ pub struct Case {
 const SKILL: &str = "---\nname: tidy\ndescription: Tidies up\n---\nTidy one.\n";
 const COMMAND: &str = "---\ndescription: Reviews\n---\nReview one.\n";
 
-/// The texts as the `round` has them.
+/// Returns a text for a round of the story: `one` is replaced with the round's word.
 fn text(base: &str, round: &str) -> String {
     base.replace("one", round)
 }
 
-/// A project's modules for a target, in a scope.
+/// The modules of a project, for a target and a scope.
 pub struct FromProject(pub Place, pub &'static str, pub &'static str);
-/// A config repo with one line of targets.
+/// The modules of a config repo that configures one target.
 pub struct FromRepo(pub Place, pub &'static str);
 
-/// Where modules come from, as the story needs it.
+/// Where the story's modules come from.
 pub trait Origin {
     fn place(&self) -> &Place;
     /// The arguments that name the source and the target.
     fn words(&self) -> Vec<String>;
     fn change(&self, round: &str);
-    /// Takes a module out: the command and the prompt, for Cursor instructions.
+    /// Removes a module: the command and the prompt, or for Cursor one of the instructions.
     fn remove(&self);
-    /// Proposes what was edited, and takes the proposal on.
+    /// Proposes the edits and accepts the proposals.
     fn evolve(&self);
 }
 
@@ -122,7 +122,7 @@ pub fn story(origin: &dyn Origin, case: &Case) {
     assert_eq!(place.planned(&words), [""; 0], "{target}: a plan after a deploy is empty");
     assert_eq!(place.drift(&words), [""; 0], "{target}");
 
-    // Edited by hand, and a file of nobody's beside it.
+    // Edit a file by hand, and add a file that nobody deployed.
     let edited = case.files[case.files.len() - 1];
     place.write(edited, place.read(edited).replace("one", "by hand"));
     place.write(case.stray, "stray\n");
@@ -135,7 +135,7 @@ pub fn story(origin: &dyn Origin, case: &Case) {
     assert!(place.read(edited).contains("one"), "{target}");
     assert_eq!(place.read(case.stray), "stray\n", "{target}: a deploy leaves it");
 
-    // Changed in the source, deployed, and rolled back.
+    // Change the source, deploy, and roll back.
     let with_stray = place.tree();
     origin.change("two");
     place.deploy(&words);
@@ -143,7 +143,7 @@ pub fn story(origin: &dyn Origin, case: &Case) {
     place.data(&[&["rollback", "--to", &first, "--yes"], &words[..]].concat());
     assert_eq!(place.tree(), with_stray, "{target}: the bytes of the first deploy, and the stray file");
 
-    // A module that goes takes its files with it, and no others.
+    // Removing a module deletes its files and no others.
     origin.remove();
     let changes = place.planned(&words);
     let deletes: Vec<&str> = changes.iter().filter_map(|change| change.strip_prefix("delete ")).collect();
@@ -154,13 +154,13 @@ pub fn story(origin: &dyn Origin, case: &Case) {
     left.sort();
     assert_eq!(place.files(), left, "{target}");
 
-    // Pristine is how it was before the first deploy.
+    // A rollback to pristine restores the state before the first deploy.
     place.data(&[&["rollback", "--to", "pristine", "--yes"], &words[..]].concat());
     assert_eq!(place.files().len(), empty.iter().filter(|file| *file != "folder").count() + 1, "{target}");
     assert_eq!(place.read(case.stray), "stray\n");
 }
 
-/// What is edited in every deployed file is proposed, taken on, and deploys as what is there.
+/// Edits every deployed file, proposes the edits and accepts them. A deploy then changes nothing.
 pub fn round_trip(origin: &dyn Origin, case: &Case) {
     let place = origin.place();
     let words = origin.words();
@@ -249,7 +249,7 @@ const REPO: [Case; 4] = [
     },
 ];
 
-/// A place with an empty project.
+/// Returns a place with an empty project.
 pub fn project(case: &Case, scope: &'static str) -> FromProject {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
@@ -267,11 +267,11 @@ fn every_target_keeps_its_promises_to_a_config_repo() {
 }
 
 #[test]
-fn d13_d14_d18_what_users_change_for_any_target_goes_back_into_a_project_and_deploys_as_it_is() {
+fn d13_d14_d18_edits_for_any_target_go_back_into_a_project_and_deploy_unchanged() {
     PROJECT.iter().for_each(|case| round_trip(&project(case, "project"), case));
 }
 
 #[test]
-fn d13_d14_d18_what_users_change_for_any_target_goes_back_into_a_config_repo_and_deploys_as_it_is() {
+fn d13_d14_d18_edits_for_any_target_go_back_into_a_config_repo_and_deploy_unchanged() {
     REPO.iter().for_each(|case| round_trip(&FromRepo(Place::new(), case.target), case));
 }

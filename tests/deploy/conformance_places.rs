@@ -1,4 +1,5 @@
-//! The same story in the other places: a project in the user's own folders, a config repo with today's layout.
+//! Tests the story of [`super::conformance`] in other places: a project in the user's own folders, and a config repo
+//! with today's layout.
 
 use crate::deploy::conformance::{Case, FromRepo, project, round_trip, story};
 use crate::deploy::place::Place;
@@ -93,11 +94,11 @@ fn every_target_keeps_its_promises_to_a_config_repo_with_todays_layout() {
 }
 
 #[test]
-fn what_users_change_in_their_own_folders_goes_back_and_deploys_as_it_is() {
+fn edits_in_the_users_own_folders_go_back_and_deploy_unchanged() {
     USER.iter().for_each(|case| round_trip(&project(case, "user"), case));
 }
 
 #[test]
-fn what_users_change_in_todays_layout_goes_back_and_deploys_as_it_is() {
+fn edits_in_todays_layout_go_back_and_deploy_unchanged() {
     CURRENT.iter().for_each(|case| round_trip(&FromRepo(Place::new(), case.target), case));
 }

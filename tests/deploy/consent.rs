@@ -1,4 +1,5 @@
-//! What a person consents to: by the shell, by their client over stdio in both eras, over HTTP with a key that may.
+//! Tests how a person consents: in the shell, through the client over stdio in both protocol eras, and over HTTP with a
+//! key that may consent.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use crate::deploy::answers::{checked, tool_refused, word};
 use crate::deploy::place::Place;
 use crate::support::{Client, Http, Wait, at_a_terminal, http, modern_meta, skipped};
 
-/// A place that was deployed to, as another user's records would see it: only the database says so.
+/// Returns a place whose deploy is known only from the database, as if another user had deployed there.
 fn foreign() -> Place {
     let place = Place::with_project();
     place.deploy(&[]);
@@ -18,7 +19,7 @@ fn rollback() -> Value {
     json!({ "name": "rollback", "arguments": { "to": "pristine", "yes": true } })
 }
 
-/// A server over stdio whose client shakes hands and says that it shows forms.
+/// Starts a server over stdio for a client that shakes hands and supports forms.
 fn with_forms(place: &Place) -> Client {
     let mut client = Client::spawn(place.command().arg("serve"));
     let info = json!({ "name": "test-client", "version": "1" });
@@ -28,7 +29,7 @@ fn with_forms(place: &Place) -> Client {
     client
 }
 
-/// The parameters of a call of 2026-07-28 by a client that shows forms.
+/// Adds the metadata of a 2026-07-28 client that supports forms to a call's parameters.
 fn modern(mut params: Value) -> Value {
     params["_meta"] = modern_meta();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
@@ -53,7 +54,7 @@ fn a_request_is_listed_approved_at_a_terminal_and_used_once() {
     assert!(listed.contains(&id[id.len() - 12..]) && listed.contains("mcp:test-client"), "{listed}");
     let shown = place.ok(&["consent", "show", &id[id.len() - 8..]]);
     assert!(shown.contains("delete ") && shown.contains(".claude/commands/review.md"), "{shown}");
-    // Without a terminal nobody consents, whatever they say.
+    // Without a terminal nobody can consent, not even with --yes.
     for arguments in [&["consent", "approve", &id][..], &["consent", "approve", &id, "--yes"]] {
         let ran = place.run(arguments);
         assert!(ran.status == 1 && ran.stderr.contains("Only a person at a terminal can consent"), "{ran}");
@@ -107,7 +108,7 @@ fn a_client_with_a_handshake_asks_its_user_within_the_call() {
         let message = word(&question["params"]["message"]);
         assert!(message.contains("Roll back to pristine") && message.contains("review.md"), "{message}");
         assert_eq!(question["params"]["requestedSchema"]["required"], json!(["approve"]), "{question:#}");
-        // While a person thinks, the client's other calls are answered.
+        // While the person thinks, the client's other calls are answered.
         client.result("prompts/list", json!({}));
         assert_eq!(place.tree(), before);
         client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
@@ -144,20 +145,20 @@ fn a_client_without_a_handshake_calls_again_with_its_users_answer() {
     for state in [json!("nonsense"), json!("0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e")] {
         client.error("tools/call", answered(&state, yes.clone()));
     }
-    // Who closes the form is not asked again by the same call.
+    // If the user closes the form, the same call does not ask again.
     let closed = client.result("tools/call", answered(&asked["requestState"], json!({ "action": "cancel" })));
     assert_eq!(checked("rollback", &closed)["errors"][0]["code"], "E_CONSENT_REQUIRED");
     assert_eq!(place.tree(), before);
     let done = client.result("tools/call", answered(&asked["requestState"], yes.clone()));
     assert_eq!(checked("rollback", &done)["ok"], true, "{done:#}");
     assert_ne!(place.tree(), before);
-    // The answer is used up.
+    // The answer can be used only once.
     client.error("tools/call", answered(&asked["requestState"], yes));
     client.finish();
 }
 
 #[test]
-fn an_apply_without_a_token_is_put_to_the_user_where_the_client_can() {
+fn an_apply_without_a_token_asks_the_user_if_the_client_supports_it() {
     let place = Place::with_project();
     let before = place.tree();
     let apply = json!({ "name": "deploy_apply", "arguments": { "yes": true } });
@@ -170,11 +171,11 @@ fn an_apply_without_a_token_is_put_to_the_user_where_the_client_can() {
     let envelope = checked("deploy_apply", &client.answer(&json!(id))["result"]);
     assert_eq!(envelope["data"]["applied"], true, "{envelope:#}");
     assert_ne!(place.tree(), before);
-    // Contract 000's refusals come first, and nobody is asked for them.
+    // Contract 000's refusals come first, without asking anybody.
     let refused = client.result("tools/call", json!({ "name": "deploy_apply", "arguments": {} }));
     assert_eq!(checked("deploy_apply", &refused)["errors"][0]["code"], "E_CONFIRM_REQUIRED");
     client.finish();
-    // A client that shows no forms hears what it always heard.
+    // A client that does not support forms gets the usual error.
     let mut client = place.server(&[]);
     tool_refused(&mut client, "deploy_apply", json!({ "yes": true }), "E_CONFIRM_TOKEN_REQUIRED");
     assert_eq!(client.wait(std::time::Duration::ZERO), Wait::Nothing);
@@ -182,14 +183,14 @@ fn an_apply_without_a_token_is_put_to_the_user_where_the_client_can() {
 }
 
 #[test]
-fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
+fn over_http_only_a_key_that_may_consent_can_answer() {
     let place = foreign();
     let before = place.tree();
     let key = |more: &[&str]| place.ok(&[&["access", "create"], more].concat()).trim().to_owned();
     let (plain, trusted) = (key(&["plain"]), key(&["desk", "--consent"]));
     let ran = place.run(&["access", "create", "x", "--consent", "--read-only"]);
     assert_eq!(ran.status, 2, "{ran}");
-    // What a call that asks goes on with is readable by each server of the database.
+    // The state that the client sends back works with every server of the database.
     let serve = || Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));
     let (servers, turn) = ([serve(), serve()], std::cell::Cell::new(0));
     let call = |key: &str, more: Value| {
@@ -209,7 +210,7 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
     let error = checked("rollback", &refused["result"])["errors"][0].clone();
     assert_eq!(error["code"], "E_CONSENT_REQUIRED", "{refused:#}");
     let id = error["details"]["consent"].clone();
-    // Whoever holds the key can post an answer: it is not looked at, nor is that of another key's holder.
+    // An answer is ignored if the key may not consent, and refused if another key made the call.
     let posted = call(&plain, json!({ "requestState": id, "inputResponses": yes }));
     assert_eq!(checked("rollback", &posted["result"])["errors"][0]["code"], "E_CONSENT_REQUIRED", "{posted:#}");
     let posted = call(&trusted, json!({ "requestState": id, "inputResponses": yes }));
@@ -224,7 +225,7 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
 }
 
 #[test]
-fn a_reading_key_sees_the_plan_and_gets_no_token() {
+fn a_read_only_key_sees_the_plan_but_gets_no_token() {
     let place = Place::with_project();
     let key = place.ok(&["access", "create", "eyes", "--read-only"]).trim().to_owned();
     let server = Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));

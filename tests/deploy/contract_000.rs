@@ -1,4 +1,5 @@
-//! Contract 000's tools: their names, their schemas to the letter, what they take and what they refuse. D33 to D35, D39.
+//! Tests contract 000's tools: their names, their exact schemas, and which arguments they accept and refuse. D33 to
+//! D35, D39.
 
 use mcpkg_core::op::Entry;
 use mcpkg_deploy::targets::Target;
@@ -22,7 +23,7 @@ const TOOLS: [&str; 11] = [
     "explain",
 ];
 
-/// A property of a schema by its name, as the contract writes it.
+/// Returns a property of a tool's schema, as the contract writes it.
 fn property(tool: &str, name: &str) -> Value {
     let text = |about: &str| json!({ "type": "string", "description": about });
     let off = json!({ "type": "boolean", "default": false });
@@ -67,7 +68,7 @@ fn property(tool: &str, name: &str) -> Value {
     }
 }
 
-/// The schema of a tool, as the contract writes it.
+/// Returns the schema of a tool, as the contract writes it.
 fn schema(tool: &str) -> Value {
     const CHOICE: [&str; 4] = ["repo", "profile", "target", "machine"];
     let with = |more: &[&'static str]| [&CHOICE[..], more].concat();
@@ -104,7 +105,7 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     let tools = listed(&mut client);
     assert_eq!(tools.iter().map(|tool| word(&tool["name"])).collect::<Vec<_>>(), TOOLS);
     for (tool, name) in tools.iter().zip(TOOLS) {
-        // As text, so that the order of the keys is the contract's too.
+        // Compare as text, because the order of the keys must match too.
         assert_eq!(format!("{:#}", tool["inputSchema"]), format!("{:#}", schema(name)), "{name}");
         jsonschema::validator_for(&tool["inputSchema"]).unwrap_or_else(|error| panic!("{name}: {error}"));
         let writes = ["deploy_apply", "rollback", "evolve_propose", "evolve_restore"].contains(&name);
@@ -113,7 +114,7 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     }
     client.finish();
 
-    // Under the default identity they stand beside the others, in the whole list, and what mcpkg adds stands last.
+    // Under the default identity, mcpkg's own properties come after the contract's.
     let mut client = place.server(&["--groups", "all"]);
     let tools = listed(&mut client);
     for tool in tools.iter().filter(|tool| TOOLS.contains(&word(&tool["name"]))) {
@@ -148,7 +149,7 @@ fn entry(tool: &str) -> Entry {
     *mcpkg::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation")
 }
 
-/// Every value that a property's schema allows, or some of each kind.
+/// Returns every value that a property's schema allows, or some of each kind.
 fn values(property: &Value) -> Vec<Value> {
     if let Some(only) = property.get("const") {
         return vec![only.clone()];
@@ -167,7 +168,7 @@ fn values(property: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn every_value_that_a_schema_allows_is_taken() {
+fn every_value_that_a_schema_allows_is_accepted() {
     for tool in TOOLS {
         let schema = schema(tool);
         let properties = schema["properties"].as_object().expect("properties");
@@ -195,7 +196,7 @@ fn every_value_that_a_schema_allows_is_taken() {
 }
 
 #[test]
-fn what_a_schema_does_not_allow_is_an_envelope() {
+fn arguments_that_a_schema_does_not_allow_are_errors_in_an_envelope() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let command = |tool: &str| match tool {
@@ -222,7 +223,7 @@ fn what_a_schema_does_not_allow_is_an_envelope() {
             assert!(named == command(name) || name == "explain" && named.starts_with("explain"), "{envelope:#}");
         }
     }
-    // A target has a code of its own, with those there are.
+    // An unknown target has its own error code, and the error lists the known targets.
     let error = tool_refused(&mut client, "plan", json!({ "target": "zed" }), "E_TARGET_UNSUPPORTED");
     let allowed = [vec!["all"], Target::contract_names()].concat();
     assert_eq!(error["details"]["allowed"], json!(allowed), "{error:#}");
@@ -231,7 +232,7 @@ fn what_a_schema_does_not_allow_is_an_envelope() {
 }
 
 #[test]
-fn every_tool_answers_an_envelope_with_its_command_good_and_bad() {
+fn every_tool_returns_an_envelope_with_its_command_for_good_and_bad_calls() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let good = [
@@ -268,7 +269,7 @@ fn every_tool_answers_an_envelope_with_its_command_good_and_bad() {
 }
 
 #[test]
-fn d34_a_version_that_is_not_spoken_is_answered_with_the_contracts() {
+fn d34_an_unsupported_version_is_answered_with_the_contracts_version() {
     let place = Place::new();
     for identity in [&["--as", "agentpack"][..], &[]] {
         for version in ["1999-01-01", "2024-10-07", "2099-12-31", "x"].into_iter().chain(LEGACY) {
@@ -287,10 +288,10 @@ fn d34_a_version_that_is_not_spoken_is_answered_with_the_contracts() {
 }
 
 #[test]
-fn d35_an_unknown_tool_is_an_error_of_the_protocol() {
+fn d35_an_unknown_tool_is_a_protocol_error() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
-    // What the other identity has is unknown here.
+    // Tools of the default identity are unknown here.
     for name in ["no_such_tool", "create_prompt", "deploy_shell", "module_set"] {
         let error = client.error("tools/call", json!({ "name": name, "arguments": {} }));
         assert_eq!(error["code"], -32602, "{error}");
@@ -301,7 +302,7 @@ fn d35_an_unknown_tool_is_an_error_of_the_protocol() {
 }
 
 #[test]
-fn d39_a_server_goes_on_when_the_first_message_is_server_discover() {
+fn d39_a_server_keeps_running_if_the_first_message_is_server_discover() {
     let place = Place::with_project();
     for identity in [&["--as", "agentpack"][..], &[]] {
         let mut client = Client::spawn(place.command().arg("serve").args(identity));

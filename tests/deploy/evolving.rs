@@ -1,11 +1,11 @@
-//! Defects about what users change on disk: D13 to D19.
+//! Tests fixes of defects in how users' edits of deployed files are handled: D13 to D19.
 
 use serde_json::json;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
-/// A config repo in git, and the arguments that name it.
+/// Returns a config repo in git, and the path that names it.
 fn repo(targets: &[&str], modules: &[(&str, &str)]) -> (Place, String) {
     let place = Place::with_repo(targets, modules);
     place.commit();
@@ -13,7 +13,7 @@ fn repo(targets: &[&str], modules: &[(&str, &str)]) -> (Place, String) {
     (place, folder)
 }
 
-/// Proposes what was changed, merges the branch, and returns what a plan says then.
+/// Proposes the edits, merges the branch, and returns the changes of the next plan.
 fn proposed_and_merged(place: &Place, repo: &str) -> Vec<String> {
     let data = place.data(&["evolve", "propose", "--yes", "--repo", repo]);
     assert_eq!((&data["created"], &data["committed"]), (&json!(true), &json!(true)), "{data:#}");
@@ -56,14 +56,14 @@ fn d15_a_proposed_overlay_has_a_baseline() {
     assert_eq!(baseline["version"], 2);
     assert_eq!(baseline["file_manifest"][0]["path"], "AGENTS.md");
     assert_eq!(baseline["upstream"]["kind"], "local_path");
-    // Without it nobody could tell that the module changed below the overlay.
+    // The baseline lets mcpkg notice that the module below the overlay has changed.
     place.module("instructions:a", "Three\n");
     let envelope = place.envelope(&["plan", "--repo", &repo]);
     assert!(envelope["warnings"].to_string().contains("instructions:a"), "{envelope:#}");
 }
 
 #[test]
-fn d16_what_only_the_source_changed_is_pending_and_is_not_proposed() {
+fn d16_a_change_of_only_the_source_is_pending_and_not_proposed() {
     let place = Place::with_project();
     place.deploy(&[]);
     place.prompt("review", "Review, changed in the project.\n");
@@ -72,7 +72,7 @@ fn d16_what_only_the_source_changed_is_pending_and_is_not_proposed() {
     let data = place.data(&["evolve", "propose", "--dry-run"]);
     assert_eq!((&data["reason"], &data["candidates"]), (&json!("no_drift"), &json!([])), "{data:#}");
 
-    // Changed on both sides it is told apart, and neither side is lost.
+    // A file that changed on both sides has its own state, and neither change is lost.
     place.write("root/.claude/commands/review.md", "Changed on disk as well.\n");
     let drift = place.drift(&["--target", "claude_code"]);
     assert_eq!(drift, ["modified both root/.claude/commands/review.md"]);
@@ -82,8 +82,8 @@ fn d16_what_only_the_source_changed_is_pending_and_is_not_proposed() {
 }
 
 #[test]
-fn d17_what_stands_outside_of_the_markers_is_kept_or_reported() {
-    // A file that is all ours: what is added outside is said, and the section is proposed all the same.
+fn d17_text_outside_the_markers_is_kept_or_reported() {
+    // In a file that mcpkg owns completely, added text is reported, and the edited section is still proposed.
     let (place, repo) = repo(&["codex: project"], &[("instructions:a", "A\n"), ("instructions:b", "B\n")]);
     place.deploy_repo();
     let text = place.read("root/AGENTS.md").replace("\nA\n", "\nA, edited\n");
@@ -92,7 +92,8 @@ fn d17_what_stands_outside_of_the_markers_is_kept_or_reported() {
     assert_eq!(envelope["data"]["candidates"][0]["module_id"], "instructions:a", "{envelope:#}");
     assert!(envelope["warnings"].to_string().contains("outside the sections"), "{envelope:#}");
 
-    // A managed block: what is outside of it stays through every deploy, and an undo takes out the block alone.
+    // In a file with a managed block, text outside the block survives every deploy, and a rollback removes only the
+    // block.
     let place = Place::with_project();
     place.write("root/AGENTS.md", "# Mine\n");
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
@@ -113,7 +114,7 @@ fn d17_what_stands_outside_of_the_markers_is_kept_or_reported() {
 }
 
 #[test]
-fn d18_text_that_holds_the_markers_is_mapped_back() {
+fn d18_edits_of_text_that_contains_markers_are_mapped_back() {
     let held = "Before\n<!-- /agentpack -->\n<!-- mcpkg:end -->\nAfter\n";
     let (place, repo) = repo(&["codex: project"], &[("instructions:a", held), ("instructions:b", "B\n")]);
     place.deploy_repo();
@@ -152,7 +153,7 @@ fn d19_a_new_module_shows_in_the_status_of_a_root_that_has_files() {
 
 const NEW_SKILL: &str = "---\nname: tables\ndescription: Reads tables out of documents\n---\n# Tables\n";
 
-/// A project whose skill is deployed for Codex, beside which an agent wrote another one.
+/// Returns a project with a skill deployed for Codex, and another skill that an agent wrote next to it.
 fn with_new_skill() -> Place {
     let place = Place::with_project();
     place.deploy(&["--target", "codex"]);
@@ -163,7 +164,7 @@ fn with_new_skill() -> Place {
 }
 
 #[test]
-fn a_skill_that_an_agent_wrote_is_proposed_and_becomes_one_of_the_project() {
+fn a_skill_that_an_agent_wrote_is_proposed_and_added_to_the_project() {
     let place = with_new_skill();
     let shown = place.data(&["evolve", "propose", "--target", "codex", "--dry-run"]);
     assert_eq!(shown["candidates"].as_array().map(Vec::len), Some(2), "{shown:#}");
@@ -177,7 +178,7 @@ fn a_skill_that_an_agent_wrote_is_proposed_and_becomes_one_of_the_project() {
     assert_eq!(ids.len(), 2, "{data:#}");
     let diff = place.data(&["evolve", "show", &ids[0]]);
     assert!(diff["unified"].as_str().is_some_and(|diff| diff.contains("+# Tables")), "{diff:#}");
-    // Proposed again they replace one another.
+    // Proposing again replaces the earlier proposals.
     let again = place.data(&["evolve", "propose", "--target", "codex"]);
     assert_eq!(place.data(&["evolve", "list"])["proposals"].as_array().map(Vec::len), Some(2), "{again:#}");
     place.ok(&["evolve", "accept", &again["proposals"][1]["id"].to_string()]);
@@ -185,14 +186,14 @@ fn a_skill_that_an_agent_wrote_is_proposed_and_becomes_one_of_the_project() {
     assert_eq!(place.ok(&["skill", "show", "tables"]), NEW_SKILL);
     assert_eq!(place.ok(&["skill", "show", "tables", "scripts/read.py"]), "print(1)\n");
     place.ok(&["skill", "validate", "tables"]);
-    // What stands on disk is what a deploy would write, its mode too.
+    // The files on disk equal what a deploy would write, including their mode.
     let planned = place.planned(&["--target", "codex"]);
     assert!(planned.iter().all(|line| !line.starts_with("update")), "{planned:?}");
     assert_eq!(place.data(&["evolve", "propose", "--target", "codex"])["reason"], "no_drift");
 }
 
 #[test]
-fn a_new_skill_that_is_rejected_or_wrong_comes_not_in() {
+fn a_new_skill_that_is_rejected_or_invalid_is_not_added() {
     let place = with_new_skill();
     let data = place.data(&["evolve", "propose", "--target", "codex", "--module-id", "skill:tables"]);
     place.ok(&["evolve", "reject", &data["proposals"][0]["id"].to_string()]);
@@ -206,7 +207,7 @@ fn a_new_skill_that_is_rejected_or_wrong_comes_not_in() {
 }
 
 #[test]
-fn the_note_of_a_decision_comes_back_when_the_same_change_is_proposed_again() {
+fn the_note_of_a_decision_is_shown_if_the_same_change_is_proposed_again() {
     let place = Place::with_project();
     place.deploy(&[]);
     let path = "root/.claude/commands/review.md";
@@ -223,7 +224,7 @@ fn the_note_of_a_decision_comes_back_when_the_same_change_is_proposed_again() {
     let before = &again["data"]["proposals"][0]["decided_before"];
     assert_eq!((&before["state"], before["id"].to_string()), (&json!("rejected"), first), "{again:#}");
     assert!(again["warnings"].to_string().contains("was rejected: \\\"keep the"), "{again:#}");
-    // Another change has no note, and neither has a decision without one.
+    // A different change has no note. Neither has a decision that was made without one.
     place.write(path, "Review, changed otherwise.\n");
     let other = propose();
     assert!(other["data"]["proposals"][0].get("decided_before").is_none(), "{other:#}");
@@ -258,7 +259,7 @@ fn single_hunks_of_a_change_are_accepted_and_the_others_stay_proposed() {
     assert_eq!((&accepted["state"], &accepted["hunks"]), (&json!("accepted"), &json!([1, 3])), "{accepted:#}");
     let now = text.replace("Line 2.\n", "Second line.\n").replace("Line 39.", "39");
     assert_eq!(place.ok(&["prompt", "show", "review"]), now);
-    // The rest is a proposal of its own, from what the project has now.
+    // The remaining hunks become a new proposal, based on the project's new content.
     let rest = accepted["rest"].to_string();
     let shown = place.data(&["evolve", "show", &rest]);
     assert_eq!((&shown["state"], shown["hunks"].as_array().map(Vec::len)), (&json!("open"), Some(1)), "{shown:#}");
@@ -267,7 +268,7 @@ fn single_hunks_of_a_change_are_accepted_and_the_others_stay_proposed() {
     assert_eq!(place.ok(&["prompt", "show", "review"]), now.replace("Line 20.\n", ""));
     let open = place.data(&["evolve", "list"]);
     assert_eq!(open["proposals"], json!([]), "{open:#}");
-    // What nobody deployed has no hunks to choose from.
+    // A decided proposal has no hunks to choose from.
     let ran = place.run(&["evolve", "accept", &id, "--hunks", "1"]);
     assert!(ran.status != 0 && ran.stderr.contains("was already accepted"), "{ran}");
 }

@@ -1,5 +1,5 @@
-//! Instructions that do not always apply: each target's own form, word for word, and never in a file that is always
-//! loaded.
+//! Tests instructions that do not always apply: they are written in each target's own format, and never to a file that
+//! the target always loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,8 @@ use crate::support::{config, folder};
 const EVERYBODY: &str = "instructions:style";
 
 impl Place {
-    /// A place whose project has instructions for Python files, with a description, and instructions that always apply.
+    /// Returns a place with a project. It has instructions for Python files, with a description, and instructions that
+    /// always apply.
     fn with_rule() -> Self {
         let place = Self::new();
         place.ok(&["project", "create", "p"]);
@@ -30,12 +31,12 @@ impl Place {
         place
     }
 
-    /// Says when a module applies.
+    /// Sets when a module applies.
     fn applies(&self, id: &str, more: &[&str]) {
         self.ok(&[&["module", "set", id], more].concat());
     }
 
-    /// Says what an import says of a resource: the agent whose form it has, and its path.
+    /// Records, as an import does, which agent and path a resource came from.
     fn came_from(&self, uri: &str, agent: &str, path: &str, applies: &Applies) {
         let written = self.scratch.context().write("test", "", |db, project, _| {
             let resource = resources::find(db, project.id, Key::Uri(uri))?.expect("a resource");
@@ -52,7 +53,7 @@ impl Place {
         written.expect("a row");
     }
 
-    /// The files below the root with their bytes, but for AGENTS.md.
+    /// Returns the files below the root with their contents, except AGENTS.md.
     fn written(&self) -> String {
         let mut text = String::new();
         for (path, what) in self.tree() {
@@ -62,7 +63,7 @@ impl Place {
         text
     }
 
-    /// What the plan says is left out, as `target reason`.
+    /// Returns what the plan leaves out, as `target reason`.
     fn left_out(&self, more: &[&str]) -> Vec<String> {
         let data = self.data(&[&["plan"], more].concat());
         let said = |item: &Value| format!("{} {}", word(&item["target"]), word(&item["reason_code"]));
@@ -105,7 +106,7 @@ fn each_target_has_a_scoped_rule_in_its_own_form() {
 }
 
 #[test]
-fn a_rule_by_description_or_by_hand_is_cursors_alone() {
+fn only_cursor_gets_rules_that_apply_by_description_or_by_hand() {
     let place = Place::with_rule();
     place.applies("instructions:py", &["--applies", "described"]);
     place.deploy(&[]);
@@ -119,7 +120,7 @@ fn a_rule_by_description_or_by_hand_is_cursors_alone() {
     place.deploy(&[]);
     assert_eq!(place.written(), ".cursor/rules/py.mdc: ---\\nalwaysApply: false\\n---\\n\\nType it.\\n\n");
     assert_eq!(place.left_out(&[]), others.map(|target| format!("{target} by_hand")));
-    // Without a description there is nothing to apply by.
+    // Cursor needs a description to apply a rule by.
     place.applies(EVERYBODY, &["--applies", "described"]);
     place.deploy(&[]);
     assert!(place.left_out(&[]).contains(&"cursor no_description".to_owned()));
@@ -127,7 +128,7 @@ fn a_rule_by_description_or_by_hand_is_cursors_alone() {
 }
 
 #[test]
-fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
+fn a_file_that_several_agents_read_is_written_once_and_only_the_plan_says_so() {
     let place = Place::with_rule();
     place.applies("instructions:py", &["--globs", "**/*.py"]);
     let envelope = place.envelope(&["plan"]);
@@ -147,13 +148,13 @@ fn what_several_read_stands_there_once_and_the_plan_alone_says_so() {
     }
     assert!(!place.exists("root/.github"));
     assert_eq!(place.left_out(&["--target", "vscode"]), [""; 0]);
-    // A choice of targets moves nothing of what stands there for all.
+    // Selecting fewer targets does not move the shared file.
     assert_eq!(place.planned(&["--target", "vscode"]), [""; 0]);
     assert_eq!(place.planned(&["--target", "claude_code"]), [""; 0]);
 }
 
 #[test]
-fn which_files_are_shared_follows_from_the_targets_that_were_deployed_to() {
+fn only_targets_that_were_deployed_to_share_files() {
     let place = Place::with_rule();
     place.applies("instructions:py", &["--globs", "**/*.py"]);
     let (own, shared) = ("root/.github/instructions/py.instructions.md", "root/.claude/rules/py.md");
@@ -170,7 +171,7 @@ fn which_files_are_shared_follows_from_the_targets_that_were_deployed_to() {
 }
 
 #[test]
-fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
+fn a_rule_for_a_folder_is_written_to_the_folders_agents_md_for_codex() {
     let place = Place::with_rule();
     place.applies("instructions:py", &["--globs", "src/py/**", "--globs", "./tests/**/*"]);
     place.write("root/src/py/AGENTS.md", "Mine.\n");
@@ -178,24 +179,24 @@ fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
     place.deploy(&["--adopt"]);
     assert!(place.read("root/src/py/AGENTS.md").starts_with("Mine.\n"));
     assert!(place.read("root/tests/AGENTS.md").contains("Type it.\n"));
-    // Claude Code and Cursor read these files; VS Code does not by itself.
+    // Claude Code and Cursor read these files. VS Code does not read them by default.
     assert!(!place.exists("root/.claude/rules") && !place.exists("root/.cursor/rules"));
     assert!(place.exists("root/.github/instructions/py.instructions.md"));
     assert_eq!(place.left_out(&[]), [""; 0]);
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
-    // Where the folder's CLAUDE.md hides it, Claude Code has a rule.
+    // If CLAUDE.md hides a folder's AGENTS.md, Claude Code gets a rule instead.
     place.write("root/tests/CLAUDE.md", "Other.\n");
     place.deploy(&["--adopt"]);
     assert!(place.read("root/.claude/rules/py.md").contains("\"src/py/**\""));
-    // Where it holds the same text, Claude Code has that already.
+    // If CLAUDE.md contains the same text, Claude Code needs no rule.
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     for folder in ["tests", "src/py"] {
         place.write(&format!("root/{folder}/CLAUDE.md"), "Type it.\n\n");
     }
     place.deploy(&["--adopt"]);
     assert!(!place.exists("root/.claude/rules") && place.read("root/tests/AGENTS.md").contains("Type it.\n"));
-    // What is not a folder is not a place.
+    // Globs that are not whole folders are left out.
     for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
         place.applies("instructions:py", &["--globs", glob]);
         assert_eq!(place.left_out(&["--target", "codex"]), ["codex not_a_folder"], "{glob}");
@@ -203,7 +204,7 @@ fn a_rule_for_a_folder_is_that_folders_agents_md_where_codex_wants_it() {
 }
 
 #[test]
-fn a_rule_goes_back_to_its_own_agent_as_it_came() {
+fn a_rule_goes_back_to_its_own_agent_unchanged() {
     let cases = [
         ("cursor", ".cursor/rules/web/ts.mdc", "---\r\nglobs: *.ts\r\nalwaysApply: false\r\nmine: 1\r\n---\r\nTS\r\n"),
         ("claude_code", ".claude/rules/web/ts.md", "---\nmodel: x # kept\npaths: *.ts\n---\n\n\nTS"),
@@ -217,7 +218,7 @@ fn a_rule_goes_back_to_its_own_agent_as_it_came() {
         let target = if agent == "copilot" { "vscode" } else { agent };
         place.deploy(&["--target", target]);
         assert_eq!(place.read(&format!("root/{path}")), text, "{agent}");
-        // The others have none of its keys.
+        // The other agents' files contain none of its extra keys.
         for other in ["claude_code", "cursor", "vscode"].into_iter().filter(|other| *other != target) {
             place.data(&["rollback", "--to", "pristine", "--yes"]);
             place.deploy(&["--target", other]);
@@ -229,14 +230,14 @@ fn a_rule_goes_back_to_its_own_agent_as_it_came() {
             );
         }
     }
-    // What its own agent alone takes by hand goes back to that one.
+    // Only its own agent supports this rule's manual use, so the rule goes back only there.
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.instructions("ts", "Text\n");
     place.came_from("instructions://ts", "vscode", ".github/instructions/ts.instructions.md", &Applies::Manual);
     place.deploy(&["--target", "vscode"]);
     assert_eq!(place.read("root/.github/instructions/ts.instructions.md"), "Text\n");
-    // What was said since goes before what the file said.
+    // Settings that the user made after the import override the file's front matter.
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.instructions("ts", "---\npaths: *.ts\n---\nTS\n");
@@ -247,11 +248,11 @@ fn a_rule_goes_back_to_its_own_agent_as_it_came() {
 }
 
 #[test]
-fn a_rule_that_always_applies_is_told_to_each_agent_in_its_words() {
+fn a_rule_that_always_applied_for_its_own_agent_always_applies_for_cursor() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.instructions("ts", "---\nglobs: *.ts\n---\nTS\n");
-    // Claude Code ignores `globs`: there it applied always.
+    // Claude Code ignores `globs`, so the rule always applied there.
     place.came_from("instructions://ts", "claude_code", ".claude/rules/ts.md", &Applies::Always);
     place.ok(&["module", "set", "instructions:ts", "--targets", "cursor"]);
     place.deploy(&[]);
@@ -259,7 +260,7 @@ fn a_rule_that_always_applies_is_told_to_each_agent_in_its_words() {
 }
 
 #[test]
-fn a_changed_rule_is_told_and_taken_back() {
+fn a_changed_rule_is_reported_and_proposed() {
     let place = Place::with_rule();
     place.ok(&["resource", "update", "py", "--content", "---\nextra: kept\n---\nType it.\n"]);
     place.applies("instructions:py", &["--globs", "**/*.py"]);
@@ -272,7 +273,7 @@ fn a_changed_rule_is_told_and_taken_back() {
     assert_eq!(place.ok(&["resource", "show", "py"]), "---\nextra: kept\n---\nType all of it.\n");
     assert_eq!(place.planned(&["--target", "claude_code"]), [""; 0]);
     place.deploy(&[]);
-    // Front matter of ours is not taken back; how it is changed is said.
+    // Changes to mcpkg's own front matter are not proposed. A warning names the command that changes it.
     place.write(rule, place.read(rule).replace("*.py", "*.rb").replace("all of it", "less"));
     let envelope = place.envelope(&["evolve", "propose", "--yes"]);
     assert!(envelope["warnings"].to_string().contains("mcpkg module set instructions:py"), "{envelope:#}");
@@ -281,7 +282,7 @@ fn a_changed_rule_is_told_and_taken_back() {
 }
 
 #[test]
-fn for_the_user_claude_code_has_rules_and_the_others_have_none() {
+fn in_the_users_own_folders_only_claude_code_gets_rules() {
     let place = Place::with_rule();
     place.applies("instructions:py", &["--globs", "**/*.py"]);
     place.deploy(&["--scope", "user"]);
@@ -294,7 +295,7 @@ fn for_the_user_claude_code_has_rules_and_the_others_have_none() {
 }
 
 #[test]
-fn module_commands_tell_and_change_when_instructions_apply() {
+fn module_commands_show_and_change_when_instructions_apply() {
     let place = Place::with_rule();
     assert_snapshot!(place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py", "--globs", "*.{a,b}"]), @"Changed module 'instructions:py' in project 'p' to instructions:py: instructions, targets all, applies to **/*.py *.{a,b}");
     place.applies(EVERYBODY, &["--applies", "manual"]);
@@ -367,7 +368,7 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
                 own: None,
             }],
             about: About {
-                // Without an agent, always means that the project says nothing: then the front matter counts.
+                // If there is no agent, "always" means that the project does not set it, and the front matter decides.
                 agent: agent.or((applies == Applies::Always).then_some("x")).map(str::to_owned),
                 description: description.map(str::to_owned),
                 path: None,
@@ -380,8 +381,8 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
 proptest! {
     #![proptest_config(config(400))]
 
-    /// Each module is written for each target that it is meant for, or is told as left out, and never both; what is
-    /// written says to that target what the module says, and stands in no file that it always loads.
+    /// Each module is either written for a target that it is meant for, or reported as left out. What is written has
+    /// the module's scope for that target, and is not in a file that the target always loads.
     #[test]
     fn when_instructions_apply_is_never_widened(
         modules in (module(0), module(1), module(2)),

@@ -1,4 +1,4 @@
-//! The two-stage flow of contract 000: every refusal, what it says, and what it leaves as it was.
+//! Tests the two-stage flow of contract 000: every refusal, its message, and that it changes nothing.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error};
@@ -9,7 +9,7 @@ use crate::deploy::answers::{tool_data, tool_refused, word};
 use crate::deploy::place::Place;
 use crate::support::Client;
 
-/// A project, a server, and the token of a plan.
+/// Returns a project, a server, and the token of a plan.
 fn confirmed() -> (Place, Client, Value) {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
@@ -24,7 +24,7 @@ fn confirmed() -> (Place, Client, Value) {
 }
 
 #[test]
-fn without_a_yes_no_token_is_looked_at_and_nothing_is_written() {
+fn without_yes_the_call_is_refused_before_the_token_is_checked() {
     let (place, mut client, token) = confirmed();
     let before = place.tree();
     for mut arguments in [
@@ -35,7 +35,7 @@ fn without_a_yes_no_token_is_looked_at_and_nothing_is_written() {
         json!({ "confirm_token": "nonsense", "yes": false, "adopt": true }),
     ] {
         for repo in [false, true] {
-            // Not even the source is looked at.
+            // Even an invalid source is not noticed.
             if repo {
                 arguments["repo"] = json!("/nowhere");
             }
@@ -45,14 +45,14 @@ fn without_a_yes_no_token_is_looked_at_and_nothing_is_written() {
         }
     }
     assert_eq!(place.tree(), before);
-    // The token was not touched by any of it.
+    // None of these calls used up the token.
     let data = tool_data(&mut client, "deploy_apply", json!({ "confirm_token": token, "yes": true }));
     assert_eq!(data["applied"], true);
     client.finish();
 }
 
 #[test]
-fn a_yes_without_a_good_token_is_refused_and_says_what_to_do() {
+fn yes_without_a_valid_token_is_refused_with_the_next_steps() {
     let (place, mut client, token) = confirmed();
     let before = place.tree();
     for arguments in [json!({}), json!({ "confirm_token": "" }), json!({ "confirm_token": "  " })] {
@@ -82,7 +82,7 @@ fn a_yes_without_a_good_token_is_refused_and_says_what_to_do() {
 }
 
 #[test]
-fn a_token_is_of_the_plan_that_was_shown() {
+fn a_token_is_valid_only_for_the_plan_that_was_shown() {
     let (place, mut client, token) = confirmed();
     place.prompt("review", "Another text.\n");
     let before = place.tree();
@@ -91,14 +91,14 @@ fn a_token_is_of_the_plan_that_was_shown() {
     let details = &error["details"];
     assert_eq!(details["mismatch_kind"], "plan_changed", "{error:#}");
     assert_ne!(details["confirm_plan_hash"], details["expected_confirm_plan_hash"], "{error:#}");
-    // What changes on disk changes the plan as well.
+    // A change on disk changes the plan too.
     place.prompt("review", "Review the change.\n");
     place.write("root/.claude/commands/review.md", "Somebody's.\n");
     let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_CONFIRM_TOKEN_MISMATCH");
     assert_eq!(error["details"]["mismatch_kind"], "plan_changed", "{error:#}");
     std::fs::remove_dir_all(place.root().join(".claude")).expect("a folder");
     assert_eq!(place.tree(), before);
-    // Back at what was shown, it is good again.
+    // Once the plan is as shown again, the token is valid again.
     assert_eq!(tool_data(&mut client, "deploy_apply", apply)["applied"], true);
     client.finish();
 }
@@ -111,7 +111,7 @@ fn a_token_is_used_once() {
     assert!(data["snapshot_id"].is_string(), "{data:#}");
     let error = tool_refused(&mut client, "deploy_apply", apply.clone(), "E_CONFIRM_TOKEN_MISMATCH");
     assert_eq!(error["details"]["mismatch_kind"], "consumed", "{error:#}");
-    // A plan with nothing in it has a token too, and uses it up.
+    // An empty plan has a token too, and applying it uses up the token.
     let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
     let apply = json!({ "confirm_token": token, "yes": true });
     let data = tool_data(&mut client, "deploy_apply", apply.clone());
@@ -122,7 +122,7 @@ fn a_token_is_used_once() {
 }
 
 #[test]
-fn a_refusal_for_adopt_leaves_the_token_good() {
+fn a_refusal_for_adopt_leaves_the_token_valid() {
     let place = Place::with_project();
     place.write("root/.claude/commands/review.md", "Somebody's.\n");
     let before = place.tree();
@@ -144,7 +144,7 @@ fn a_refusal_for_adopt_leaves_the_token_good() {
 }
 
 #[test]
-fn tokens_go_from_the_shell_to_a_server_and_back() {
+fn tokens_of_the_shell_work_in_a_server_and_the_other_way_round() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let token = place.data(&["deploy"])["confirm_token"].clone();
@@ -157,20 +157,20 @@ fn tokens_go_from_the_shell_to_a_server_and_back() {
     assert_eq!(place.data(&apply)["applied"], true);
     let error = place.refused(&apply, "E_CONFIRM_TOKEN_MISMATCH");
     assert_eq!(error["details"]["mismatch_kind"], "consumed", "{error:#}");
-    // The shell needs a yes beside the token.
+    // In the shell, a token does not replace --yes.
     place.prompt("review", "A third text.\n");
     let token = place.data(&["deploy"])["confirm_token"].clone();
     place.refused(&["deploy", "--apply", "--confirm-token", word(&token)], "E_CONFIRM_REQUIRED");
     place.refused(&["deploy", "--apply", "--yes", "--confirm-token", "x"], "E_CONFIRM_TOKEN_MISMATCH");
 }
 
-/// Calls a tool in this process, as an agent does.
+/// Calls a tool in this process, as an agent does. Returns its data.
 fn called(context: &Context, name: &str, arguments: Value) -> Result<Value, Error> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == name).expect("an operation");
     entry.from_agent(arguments).expect("good arguments").run(context).map(|reply| reply.data)
 }
 
-/// A place with a project, seen from this process at a fixed time.
+/// Returns a place with a project, and a context in this process with a fixed time.
 fn at_a_fixed_time() -> (Place, Context) {
     let place = Place::with_project();
     let mut context = place.scratch.context();
@@ -181,7 +181,7 @@ fn at_a_fixed_time() -> (Place, Context) {
 }
 
 #[test]
-fn a_token_is_good_for_ten_minutes_and_expired_for_a_day() {
+fn a_token_is_valid_for_ten_minutes_and_known_as_expired_for_a_day() {
     let (place, context) = at_a_fixed_time();
     let before = place.tree();
     let data = called(&context, "deploy", json!({})).expect("a plan");
@@ -197,19 +197,19 @@ fn a_token_is_good_for_ten_minutes_and_expired_for_a_day() {
         assert_eq!(error.code(), code, "{error}");
         assert_eq!(place.tree(), before);
     }
-    // Another plan after more than a day sweeps it away.
+    // Once a token has been expired for more than a day, a new plan deletes it.
     context.clock.advance(30 * 3_600_000);
     let fresh = called(&context, "deploy", json!({})).expect("a plan");
     let error = called(&context, "deploy_apply", apply).expect_err("a token that is gone");
     assert!(matches!(error.code(), Code::ConfirmTokenMismatch | Code::ConfirmTokenExpired), "{error}");
-    // The last moment of the ten minutes is one.
+    // The last millisecond of the ten minutes still counts.
     context.clock.advance(10 * 60_000 - 1);
     let apply = json!({ "confirm_token": fresh["confirm_token"], "yes": true });
     assert_eq!(called(&context, "deploy_apply", apply).expect("in time")["applied"], true);
 }
 
 #[test]
-fn a_clock_that_goes_back_makes_no_token_live_longer() {
+fn a_clock_that_goes_back_does_not_extend_a_token() {
     let (place, context) = at_a_fixed_time();
     let before = place.tree();
     let data = called(&context, "deploy", json!({})).expect("a plan");

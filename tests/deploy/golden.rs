@@ -1,12 +1,12 @@
-//! A command's answer as a text that does not differ from run to run.
+//! Converts a command's answer to a text that is the same in every run.
 
 use serde_json::{Value, json};
 
 use crate::deploy::place::Place;
 
 impl Place {
-    /// The data and warnings of a command that must succeed, a line for each member and each element of a list, without
-    /// what differs from run to run.
+    /// Returns the data and warnings of a command that must succeed. Each member and each list element has its own
+    /// line, and everything that differs between runs is removed.
     #[track_caller]
     pub fn golden(&self, arguments: &[&str]) -> String {
         let envelope = self.envelope(arguments);
@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Without the scratch folder and where the database is, with ids hidden and hashes short.
+    /// Replaces the scratch folder and the database's location, hides ids, and shortens hashes.
     fn cleaned(&self, text: &str) -> String {
         let folder = self.scratch.path().display().to_string();
         let (prefix, hash) = text.split_at(text.strip_prefix("sha256:").map_or(0, |_| 7));
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// Writes a value with a line for each member, and for each element of a list of objects.
+/// Writes a value with one line for each member, and for each element of a list of objects.
 fn render(value: &Value, indent: &str, text: &mut String) {
     for (key, value) in value.as_object().expect("an object") {
         let is_list = value.as_array().is_some_and(|values| values.iter().any(Value::is_object));

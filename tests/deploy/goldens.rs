@@ -1,4 +1,4 @@
-//! What each command answers for a small project: the data of its envelope, whole.
+//! Tests the complete data that each command returns for a small project.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -190,7 +190,7 @@ fn a_deploy_and_its_snapshots() {
 }
 
 #[test]
-fn drift_and_what_becomes_of_it() {
+fn drift_and_how_commands_report_it() {
     let place = place();
     let target = ["--target", "claude_code"];
     place.deploy(&target);

@@ -1,4 +1,4 @@
-//! What each command answers for a small config repo: the data of its envelope, whole.
+//! Tests the complete data that each command returns for a small config repo.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,8 @@ use crate::deploy::answers::word;
 use crate::deploy::goldens::without_lines;
 use crate::deploy::place::Place;
 
-/// A repo with two instructions modules for Codex, which land in one file, and an overlay over one of them.
+/// Returns a repo with two instructions modules for Codex, which are written to one file, and an overlay for one of
+/// them.
 fn place() -> (Place, String) {
     let place = Place::with_repo(
         &["codex: project", "cursor: project"],
@@ -70,7 +71,7 @@ fn a_plan_and_its_preview() {
         {"op":"create","target":"cursor","path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","modules":[{"module_id":"instructions:a","module_type":"instructions","layer":"upstream","module_path":"AGENTS.md"}]}
         {"op":"create","target":"cursor","path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","modules":[{"module_id":"instructions:b","module_type":"instructions","layer":"machine","module_path":"AGENTS.md"}]}
     "#);
-    // What doctor says where no database was made yet.
+    // `doctor` also works before any database exists.
     if !place.scratch.is_file() {
         return;
     }
@@ -167,7 +168,7 @@ fn a_deploy_and_its_snapshots() {
 }
 
 #[test]
-fn drift_and_what_becomes_of_it() {
+fn drift_and_how_commands_report_it() {
     let (place, repo) = place();
     place.deploy_repo();
     place.write("root/AGENTS.md", place.read("root/AGENTS.md").replace("\nA\n", "\nA, edited\n"));

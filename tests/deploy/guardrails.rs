@@ -1,4 +1,4 @@
-//! Every operation of the deploy group that writes: without a yes it is refused, and not a byte changes.
+//! Tests that every writing operation of the deploy group is refused without yes, and changes no byte.
 
 use mcpkg_core::op::{Effect, Shape};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::deploy::answers::{tool, tool_refused, word};
 use crate::deploy::place::Place;
 
-/// A project with two deploys, a file that was changed, one that is missing, and a proposal: whatever is called has
+/// Returns a project with two deploys, a changed file, a missing file and a proposal, so that every operation has
 /// something to do.
 fn with_work() -> (Place, String) {
     let place = Place::with_project();
@@ -21,7 +21,7 @@ fn with_work() -> (Place, String) {
     (place, id)
 }
 
-/// What writes to the database alone, and can be taken back there.
+/// Operations that write only to the database, where the change can be undone.
 const DATABASE_ONLY: [&str; 9] = [
     "enable_targets",
     "disable_targets",
@@ -34,7 +34,7 @@ const DATABASE_ONLY: [&str; 9] = [
     "evolve_propose",
 ];
 
-/// The arguments with which an operation has something to do, for the shell.
+/// Returns shell arguments with which an operation has something to do.
 fn shell(tool: &str, id: &str) -> Vec<String> {
     let words: &[&str] = match tool {
         "deploy_shell" => &["--apply", "--adopt"],
@@ -112,7 +112,7 @@ fn an_agent_writes_nothing_without_yes() {
         }
     }
     assert_eq!(seen, 4);
-    // Nor does what only reads write.
+    // Operations that only read write nothing either.
     for name in ["plan", "diff", "preview", "status", "doctor", "deploy", "explain"] {
         let arguments = if name == "explain" { json!({ "kind": "status" }) } else { json!({}) };
         assert_eq!(tool(&mut client, name, arguments)["ok"], true, "{name}");
@@ -123,7 +123,7 @@ fn an_agent_writes_nothing_without_yes() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_with_a_yes_either() {
+fn a_dry_run_writes_nothing_even_with_yes() {
     let (place, _) = with_work();
     let before = place.tree();
     let snapshots = place.data(&["snapshot", "list"]);

@@ -1,5 +1,5 @@
-//! What was deployed is imported as what it was made of: into the project itself nothing new comes, and a fresh project
-//! has each thing once.
+//! Tests that importing deployed files yields the modules that they were made of: nothing new in the same project, and
+//! each module once in a new project.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 use crate::support::{Scratch, Tree, config, runs_all};
 
-/// How instructions are said to apply.
+/// The options of `module set` that say when instructions apply.
 const SAYS: &[&[&str]] = &[
     &[],
     &["--globs", "src/**"],
@@ -22,7 +22,7 @@ const SAYS: &[&[&str]] = &[
     &["--applies", "manual"],
 ];
 
-/// Prompts: the path of a command's file, and the file.
+/// Command files: their path and their content.
 const COMMANDS: &[(&str, &str)] = &[
     ("plain.md", "Look at it.\n"),
     ("costs.md", "It costs \\$0.50.\n"),
@@ -30,7 +30,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("named.md", "---\narguments: [topic, reader]\nmodel: opus\n---\nExplain $topic to $reader, on !`date`.\n"),
 ];
 
-/// Subagents: the tools.
+/// The front matter lines that list a subagent's tools.
 const TOOLS: &[&str] = &["", "tools: Read, Grep\n", "tools: Bash, mcp__git__log\n"];
 
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     ];
     (instructions, commands, prop::option::of(0..TOOLS.len()), any::<bool>(), targets).prop_map(
         |(instructions, commands, tools, skill, mut targets)| {
-            // Without Claude Code's own file nobody can tell that two agents' lossy forms of a command are one.
+            // Without Claude Code's own file, mcpkg cannot recognise two agents' lossy forms as the same command.
             let claude = *Target::all().iter().find(|target| target.name() == "claude_code").expect("a target");
             if !commands.is_empty() && targets.len() > 1 && !targets.contains(&claude) {
                 targets.insert(0, claude);
@@ -102,7 +102,7 @@ impl Wanted {
         place
     }
 
-    /// The modules that at least one of the targets is given, and whether one has commands for those that are.
+    /// Returns the modules that at least one target gets, and whether one of these targets has command files for them.
     fn given(&self, place: &Place) -> BTreeMap<String, bool> {
         let plan = place.data(&["plan"]);
         let mut given = BTreeMap::new();
@@ -121,7 +121,7 @@ fn named(data: &Value, key: &str) -> Vec<String> {
     items.map(|item| item["uri"].as_str().unwrap_or_else(|| word(&item["name"])).to_owned()).collect()
 }
 
-/// Deploys, imports what was deployed, and deploys that.
+/// Deploys, imports the deployed files, and deploys again from what was imported.
 fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
     let place = wanted.place();
     let given = wanted.given(&place);
@@ -136,7 +136,7 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
         serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
     };
 
-    // The project has all of it. Where no target has commands, a command comes back as a skill.
+    // The project already has all of it. If no target has command files, a command is imported as a skill.
     let again = import(&["import", ".", "--dry-run"]);
     let as_skill =
         |id: &str| id.strip_prefix("command:").map(|name| format!("skill://{}/SKILL.md", name.replace('.', "-")));
@@ -148,7 +148,7 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!(named(&again, key), [""; 0], "{}: {:#}", key, again);
     }
 
-    // A fresh project has each of them once, with when it applies; and nothing else.
+    // A new project gets each of the modules once, with the same rule for when it applies, and nothing else.
     place.ok(&["project", "create", "q"]);
     import(&["-p", "q", "import", "."]);
     let modules = |project: &str| {
@@ -177,7 +177,7 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
     found.sort();
     prop_assert_eq!(found, expected, "{:?}: {:?}", wanted, planned);
 
-    // Its export is the tree that was imported, each agent's form of it too.
+    // An export of the new project equals the tree that was imported, including each agent's own form.
     let out = place.scratch.path().join("out");
     import(&["-p", "q", "export", &out.to_string_lossy()]);
     std::fs::remove_file(out.join("mcpkg.export.json")).expect("the manifest");
@@ -185,7 +185,7 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
     root.0.retain(|path, _| !path.starts_with(".git"));
     prop_assert_eq!(root.differences(&Tree::of(&out)), [""; 0], "{:?}", wanted);
 
-    // And deploys as the first one did.
+    // A deploy of the new project writes the same files as the first deploy.
     let first = place.tree();
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     let names: Vec<&str> = wanted.targets.iter().map(|target| target.name()).collect();
@@ -206,7 +206,7 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
 #[test]
 fn instructions_for_two_agents_are_imported_once() {
     for (at, first) in Target::all().iter().enumerate() {
-        // All pairs, or each agent with the next one.
+        // Test all pairs, or only each agent with the next one.
         let seconds = if runs_all() { usize::MAX } else { 1 };
         for second in Target::all()[at + 1..].iter().take(seconds) {
             let (instructions, targets) = (vec![(0, false), (0, true)], vec![*first, *second]);
@@ -220,7 +220,7 @@ proptest! {
     #![proptest_config(config(40))]
 
     #[test]
-    fn what_was_deployed_is_imported_as_what_it_was_made_of(wanted in wanted()) {
+    fn deployed_files_are_imported_as_the_modules_they_came_from(wanted in wanted()) {
         comes_back(&wanted)?;
     }
 }

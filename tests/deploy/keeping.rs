@@ -1,4 +1,5 @@
-//! What is kept: snapshots through pruning, pristine images for ever, a project as long as its files are out.
+//! Tests what is kept: snapshots when others are pruned, original files forever, and a project while its files are
+//! deployed.
 
 use serde_json::json;
 
@@ -6,7 +7,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
 #[test]
-fn pruning_takes_no_pristine_image_and_nothing_that_is_pinned() {
+fn pruning_keeps_original_files_and_pinned_snapshots() {
     let place = Place::with_project();
     place.write("root/.claude/commands/review.md", "Mine.\n");
     let before = place.tree();
@@ -45,7 +46,7 @@ fn a_project_with_deployed_files_is_not_deleted() {
 }
 
 #[test]
-fn a_snapshot_shows_its_lines_and_is_found_by_the_beginning_of_its_id() {
+fn a_snapshot_shows_changed_lines_and_is_found_by_a_prefix_of_its_id() {
     let place = Place::with_project();
     place.deploy(&["--target", "cursor"]);
     place.prompt("review", "Another text.\n");
@@ -56,7 +57,7 @@ fn a_snapshot_shows_its_lines_and_is_found_by_the_beginning_of_its_id() {
     assert_eq!(data["files"].as_array().map(Vec::len), Some(1));
     let shown = place.data(&["snapshot", "show", &id]);
     assert_eq!(shown["kind"], "deploy");
-    // All of them begin alike, within a second.
+    // Ids made at about the same time have the same beginning, so this prefix may not be unique.
     let short = place.envelope(&["snapshot", "show", &id[..35]]);
     assert!(short["ok"] == true || short["errors"][0]["code"] == "E_SNAPSHOT_NOT_FOUND", "{short:#}");
     place.refused(&["snapshot", "show", &id[..3]], "E_SNAPSHOT_NOT_FOUND");
@@ -71,7 +72,7 @@ fn proposals_are_shown_accepted_and_rejected() {
     place.write("root/AGENTS.md", style);
     let data = place.data(&["evolve", "propose", "--yes"]);
     assert_eq!(data["proposals"].as_array().map(Vec::len), Some(2), "{data:#}");
-    // Proposed again, nothing is there twice.
+    // Proposing again does not duplicate the proposals.
     place.data(&["evolve", "propose", "--yes"]);
     let listed = place.data(&["evolve", "list"]);
     let open = listed["proposals"].as_array().expect("proposals");
@@ -87,7 +88,7 @@ fn proposals_are_shown_accepted_and_rejected() {
     assert_eq!(place.data(&["evolve", "list"])["proposals"], json!([]));
     assert_eq!(place.ok(&["prompt", "show", "review"]), "Edited.\n");
     assert_eq!(place.ok(&["resource", "show", "instructions---style"]), "Be brief.\n");
-    // What was rejected stays on disk, and needs adopt to go.
+    // A rejected edit stays on disk. Overwriting it needs adopt.
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert!(place.read("root/AGENTS.md").contains("Be loud."));
 }

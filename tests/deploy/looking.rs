@@ -1,4 +1,4 @@
-//! `mcpkg doctor` where there is nothing that is deployed to, and of what was deployed elsewhere.
+//! Tests what `mcpkg doctor` says outside a deploy root, and about files that were deployed elsewhere.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn checks(place: &Place) -> Vec<Value> {
     envelope["data"]["checks"].as_array().expect("checks").clone()
 }
 
-/// What is said of an area: state, words and action.
+/// Returns the findings about an area: state, text and action.
 fn said(place: &Place, area: &str) -> Vec<(String, String, Option<String>)> {
     let of_area = checks(place).into_iter().filter(|check| check["area"] == area);
     let said = |check: Value| {
@@ -29,7 +29,7 @@ fn said(place: &Place, area: &str) -> Vec<(String, String, Option<String>)> {
 }
 
 #[test]
-fn outside_of_a_deploy_root_doctor_says_what_it_can_and_what_it_left_out() {
+fn outside_a_deploy_root_doctor_checks_the_rest_and_says_what_it_skipped() {
     let place = Place::with_project();
     place.deploy(&[]);
     let ran = at_home(&place, &[]);
@@ -42,16 +42,16 @@ fn outside_of_a_deploy_root_doctor_says_what_it_can_and_what_it_left_out() {
     assert_eq!(state, "note");
     assert_eq!(what, "not checked: no deploy root is known on this machine");
     assert!(action.contains("--root DIR"), "{action}");
-    // That something could not be looked at is nothing wrong.
+    // Skipping a check is not a problem.
     assert_eq!(at_home(&place, &["--check"]).status, 0);
-    // An agent's tool is about the folders alone.
+    // The agents' tool checks only the folders, so it fails.
     let mut client = Client::spawn(place.command().current_dir(place.home()).arg("serve")).shake_hands("2025-06-18");
     tool_refused(&mut client, "doctor", json!({}), "E_ROOT_REQUIRED");
     client.finish();
 }
 
 #[test]
-fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
+fn doctor_reports_deployed_files_wherever_it_is_started() {
     let place = Place::with_project();
     assert_eq!(said(&place, "deployed"), []);
     place.deploy(&["--target", "claude_code"]);
@@ -67,7 +67,7 @@ fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
     let [(state, what, Some(action))] = gone.as_slice() else { panic!("{gone:?}") };
     assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, a folder that no longer exists").as_str()));
     assert_eq!(action, &format!("mcpkg rollback --project p --root {root} --to pristine --forget"));
-    // And that is what is to be done.
+    // The suggested command works.
     let scratch = place.scratch.path().display().to_string();
     let line = format!("{} --yes", action.replacen("mcpkg", crate::support::BINARY, 1).replace("<SCRATCH>", &scratch));
     let mut shell = place.command_under(&["sh", "-c", &line]);
@@ -76,7 +76,7 @@ fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
 }
 
 #[test]
-fn doctor_looks_at_no_file_that_only_the_database_names() {
+fn doctor_does_not_read_files_that_only_the_database_names() {
     let place = Place::with_project();
     place.deploy(&["--target", "claude_code"]);
     let elsewhere = place.scratch.path().join("other-state");

@@ -1,4 +1,5 @@
-//! Contract 000, on scratch homes and roots: the defects of its original by their numbers, its tools, its tokens.
+//! Tests contract 000 in temporary homes and roots: fixes of the original's defects by their numbers, its tools and its
+//! tokens.
 
 mod answers;
 mod attributes;

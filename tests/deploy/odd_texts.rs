@@ -1,4 +1,4 @@
-//! Texts that are easy to get wrong: whatever they hold, what a user changes goes back, and deploys as it is.
+//! Tests texts that are easy to get wrong: a user's edit goes back to the source, and a deploy then changes nothing.
 
 use crate::deploy::answers::word;
 use crate::deploy::place::{Place, Tree};
@@ -31,7 +31,7 @@ fn edited(place: &Place) -> Tree {
 }
 
 #[test]
-fn of_a_project() {
+fn edits_of_odd_texts_go_back_to_a_project() {
     for text in TEXTS {
         let place = Place::on(Scratch::with_project_here());
         let file = place.write("text.md", text);
@@ -59,7 +59,7 @@ fn of_a_project() {
 }
 
 #[test]
-fn of_a_config_repo() {
+fn edits_of_odd_texts_go_back_to_a_config_repo() {
     for text in TEXTS {
         let place = Place::with_repo(
             &["codex: project", "cursor: project", "vscode: project"],

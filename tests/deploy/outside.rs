@@ -1,5 +1,5 @@
-//! A config repo from somebody else reads its own files only: whatever leads out of it is refused, in every place that
-//! is read and in every kind of source, unless the user names the folder.
+//! Tests that a config repo reads only its own files. Every path that leads outside is refused, wherever it is read and
+//! in every kind of source, unless the user names the folder.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::deploy::answers::{tool, tool_data, tool_refused, word};
 use crate::deploy::place::Place;
 
-/// What stands in every file outside; it may turn up nowhere.
+/// The text of every file outside the repo. It must not appear anywhere.
 const CANARY: &str = "canary-7f3a";
 
 /// The overlay of `skill:s`.
 const OVERLAY: &str = "repo/overlays/skill_s--df092f8d77";
 
-/// A place with a skill in a config repo, and a folder outside that holds whatever a repo may look for.
+/// Returns a place with a skill in a config repo, and a folder outside with files that a repo might try to read.
 fn place() -> Place {
     let place =
         Place::with_repo(&["codex: {scope: project, options: {layout: current}}"], &[("skill:s", &skill("ours"))]);
@@ -43,7 +43,7 @@ fn secret(place: &Place) -> PathBuf {
     place.scratch.path().join("secret")
 }
 
-/// Makes `link`, below the scratch folder, a link to `target`.
+/// Makes `link`, relative to the scratch folder, a link to `target`.
 fn link(place: &Place, link: &str, target: impl AsRef<Path>) {
     let link = place.scratch.path().join(link);
     std::fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
@@ -51,7 +51,7 @@ fn link(place: &Place, link: &str, target: impl AsRef<Path>) {
     symlink(target, link).expect("a link");
 }
 
-/// Gives `skill:s` another source.
+/// Changes the source of `skill:s`.
 fn source(place: &Place, source: &str) {
     let manifest = place.read("repo/agentpack.yaml");
     let (head, _) = manifest.split_once("modules:").expect("modules");
@@ -59,7 +59,7 @@ fn source(place: &Place, source: &str) {
     place.write("repo/agentpack.yaml", format!("{head}{module}"));
 }
 
-/// A git repository that somebody else serves: a rule of the user's own sends its address to this machine.
+/// Creates a git repository at a remote URL. A rule in the user's git configuration redirects the URL to this machine.
 fn served(place: &Place, name: &str, fill: impl Fn(&str)) {
     fill(name);
     let folder = place.scratch.path().join(name);
@@ -71,7 +71,7 @@ fn served(place: &Place, name: &str, fill: impl Fn(&str)) {
     place.write("home/.gitconfig", rule);
 }
 
-/// A way out: its name, and how it is made.
+/// A way to leave the repo: its name, and the function that sets it up.
 type Way = (&'static str, fn(&Place));
 
 const WAYS: [Way; 24] = [
@@ -144,7 +144,7 @@ const WAYS: [Way; 24] = [
 ];
 
 #[test]
-fn whatever_leads_out_is_refused_until_the_user_names_the_folder() {
+fn every_way_out_is_refused_until_the_user_names_the_folder() {
     for (what, make) in WAYS {
         let place = place();
         make(&place);
@@ -170,7 +170,7 @@ fn whatever_leads_out_is_refused_until_the_user_names_the_folder() {
     }
 }
 
-/// Whether anything of the files outside is in the database.
+/// Whether the database contains text of the files outside the repo.
 fn holds_canary(place: &Place) -> bool {
     let files = std::fs::read_dir(place.scratch.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
     let of_database = files.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".db")));
@@ -181,7 +181,7 @@ fn holds_canary(place: &Place) -> bool {
 }
 
 #[test]
-fn the_refusal_names_the_link_where_it_leads_and_what_allows_it() {
+fn the_refusal_names_the_link_its_target_and_the_flag_that_allows_it() {
     let place = place();
     link(&place, "repo/modules/skill_s/key", secret(&place).join("key"));
     let repo = place.repo().display().to_string();
@@ -196,7 +196,7 @@ fn the_refusal_names_the_link_where_it_leads_and_what_allows_it() {
 }
 
 #[test]
-fn git_keeps_its_own_to_itself() {
+fn gits_own_files_are_never_read() {
     let place = place();
     place.write("repo/.git/SKILL.md", skill(CANARY));
     let repo = place.repo().display().to_string();
@@ -230,7 +230,7 @@ fn links_that_stay_inside_work_as_before() {
 }
 
 #[test]
-fn an_agent_cannot_allow_it_and_whoever_starts_the_server_can() {
+fn an_agent_cannot_allow_it_but_the_user_who_starts_the_server_can() {
     let place = place();
     link(&place, "repo/modules/skill_s", secret(&place));
     let outside = secret(&place).display().to_string();
@@ -246,7 +246,7 @@ fn an_agent_cannot_allow_it_and_whoever_starts_the_server_can() {
 }
 
 #[test]
-fn what_is_no_file_or_too_large_is_refused_at_once() {
+fn special_and_oversized_files_are_refused_at_once() {
     let repo = |place: &Place| place.repo().display().to_string();
     for (path, code) in [
         ("repo/agentpack.yaml", "E_CONFIG_INVALID"),
@@ -278,7 +278,7 @@ fn what_is_no_file_or_too_large_is_refused_at_once() {
 }
 
 #[test]
-fn a_repo_writes_below_the_home_folder_and_the_root_only() {
+fn a_repo_writes_only_below_the_home_folder_and_the_root() {
     let place = place();
     let elsewhere = place.scratch.path().join("elsewhere");
     let outside = elsewhere.display().to_string();

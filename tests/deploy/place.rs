@@ -1,4 +1,4 @@
-//! A scratch home, a scratch root to deploy into, a database, and a config repo where a test wants one.
+//! Sets up a place for tests: a temporary home, a root to deploy into, a database, and optionally a config repo.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::deploy::answers::word;
 use crate::support::{Client, Ran, Scratch, tool};
 
-/// Where a test deploys. Nothing of the user's is read or written.
+/// A temporary place to deploy to. It reads and writes nothing of the user's.
 pub struct Place {
     pub scratch: Scratch,
 }
@@ -18,16 +18,16 @@ pub struct Place {
 /// The address of a git source.
 pub const UPSTREAM: &str = "https://git.invalid/upstream";
 
-/// What lies below a folder: its files with mode and bytes, its links, its empty folders.
+/// The content of a folder, by path: files with mode and bytes, links, and empty folders.
 pub type Tree = BTreeMap<String, String>;
 
 impl Place {
-    /// A home, a root and no source.
+    /// Creates a home and a root, without a source.
     pub fn new() -> Self {
         Self::on(Scratch::new())
     }
 
-    /// As [`Place::new`], in a folder that is there.
+    /// Like [`Place::new`], in an existing folder.
     pub fn on(scratch: Scratch) -> Self {
         let place = Self { scratch };
         for folder in [place.home(), place.root()] {
@@ -36,7 +36,7 @@ impl Place {
         place
     }
 
-    /// A place with the selected project `p`: an instructions module, a command and a skill with a program.
+    /// Creates a place with the selected project `p`: an instructions module, a command, and a skill with a program.
     pub fn with_project() -> Self {
         let place = Self::on(Scratch::with_project_here());
         place.instructions("style", "Be brief.\n");
@@ -45,19 +45,19 @@ impl Place {
         place
     }
 
-    /// A place with a config repo of these target lines and modules, such as `("instructions:a", "Text\n")`.
+    /// Creates a place with a config repo with these target lines and modules, such as `("instructions:a", "Text\n")`.
     pub fn with_repo(targets: &[&str], modules: &[(&str, &str)]) -> Self {
         let place = Self::new();
         place.declare(targets, modules);
         place
     }
 
-    /// A place with a config repo whose last module comes from a git repository by a branch that nothing pins.
+    /// Creates a place with a config repo. Its last module comes from an unpinned branch of a git repository.
     pub fn with_git_source(targets: &[&str]) -> Self {
         Self::new().and_git_source(targets)
     }
 
-    /// Adds what [`Place::with_git_source`] has.
+    /// Adds the config repo and git repository of [`Place::with_git_source`].
     pub fn and_git_source(self, targets: &[&str]) -> Self {
         let place = self;
         place.declare(targets, &[("instructions:a", "Reviewed\n")]);
@@ -66,7 +66,7 @@ impl Place {
         place.git(&upstream, &["init", "-q", "-b", "main"]);
         place.git(&upstream, &["add", "-A"]);
         place.git(&upstream, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "x"]);
-        // A rule of the user's own sends the address to this machine.
+        // A rule in the user's git configuration redirects the URL to this machine.
         let rule = format!("[url \"file://{}\"]\n\tinsteadOf = {UPSTREAM}\n", upstream.display());
         place.write("home/.gitconfig", rule);
         let manifest = place.read("repo/agentpack.yaml");
@@ -88,7 +88,8 @@ impl Place {
         self.scratch.path().join("repo")
     }
 
-    /// Writes the config repo again. A target is `codex: project` or `codex: {scope: both, options: {...}}`.
+    /// Writes the config repo, replacing an earlier one. A target is `codex: project` or `codex: {scope: both, options:
+    /// {...}}`.
     pub fn declare(&self, targets: &[&str], modules: &[(&str, &str)]) {
         let mut text = "version: 1\nprofiles:\n  default: {include_tags: [base]}\ntargets:\n".to_owned();
         for target in targets {
@@ -108,7 +109,7 @@ impl Place {
         self.write("repo/agentpack.yaml", text);
     }
 
-    /// Writes the text of a module of the config repo.
+    /// Writes the text of a module in the config repo.
     pub fn module(&self, id: &str, body: &str) {
         let name = id.split_once(':').map_or(id, |(_, name)| name);
         let file = match id.split(':').next() {
@@ -119,7 +120,7 @@ impl Place {
         self.write(&format!("repo/modules/{}/{file}", id.replace([':', '/'], "_")), body);
     }
 
-    /// Makes the config repo a git repository with one commit of what is there, or commits again.
+    /// Commits the config repo's current content. Creates the git repository first if needed.
     pub fn commit(&self) {
         let repo = self.repo();
         self.git(&repo, &["init", "-q", "-b", "main"]);
@@ -127,7 +128,7 @@ impl Place {
         self.git(&repo, &["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "--allow-empty", "-m", "x"]);
     }
 
-    /// Runs git, which must succeed, and returns what it said.
+    /// Runs git, which must succeed, and returns its output.
     #[track_caller]
     pub fn git(&self, folder: &Path, arguments: &[&str]) -> String {
         let mut command = tool("git");
@@ -137,12 +138,12 @@ impl Place {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Makes or changes a resource below `instructions://`.
+    /// Creates or updates a resource below `instructions://`.
     pub fn instructions(&self, name: &str, text: &str) {
         self.resource(&format!("instructions://{name}"), text);
     }
 
-    /// Makes or changes a resource; its name is its URI's.
+    /// Creates or updates a resource. Its name is made from its URI.
     pub fn resource(&self, uri: &str, text: &str) {
         let name: String = uri.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         if self.run(&["resource", "show", &name]).status == 0 {
@@ -152,7 +153,7 @@ impl Place {
         }
     }
 
-    /// Makes or changes a prompt.
+    /// Creates or updates a prompt.
     pub fn prompt(&self, name: &str, text: &str) {
         if self.run(&["prompt", "show", name]).status == 0 {
             self.ok(&["prompt", "update", name, "--content", text]);
@@ -161,12 +162,12 @@ impl Place {
         }
     }
 
-    /// The real binary, started in the root.
+    /// Returns the real binary as a command, started in the root.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
 
-    /// The real binary under another program.
+    /// Returns the real binary as a command under another program.
     pub fn command_under(&self, wrapper: &[&str]) -> Command {
         let mut command = self.scratch.command_under(wrapper);
         command
@@ -215,14 +216,14 @@ impl Place {
         envelope["errors"][0].take()
     }
 
-    /// Runs the binary on the config repo.
+    /// Runs the binary on the config repo, and returns the envelope's data.
     #[track_caller]
     pub fn of_repo(&self, arguments: &[&str]) -> Value {
         let repo = self.repo().display().to_string();
         self.data(&[arguments, &["--repo", &repo]].concat())
     }
 
-    /// Deploys what applies and returns the snapshot's id.
+    /// Deploys, and returns the snapshot's id.
     #[track_caller]
     pub fn deploy(&self, more: &[&str]) -> String {
         let data = self.data(&[&["deploy", "--apply", "--yes"], more].concat());
@@ -236,7 +237,7 @@ impl Place {
         self.deploy(&["--repo", &self.repo().display().to_string()])
     }
 
-    /// The changes of a plan as `op path`, the path relative to the scratch folder.
+    /// Returns the changes of a plan as `op path`. Paths are relative to the scratch folder.
     #[track_caller]
     pub fn planned(&self, more: &[&str]) -> Vec<String> {
         let data = self.data(&[&["plan"], more].concat());
@@ -244,7 +245,7 @@ impl Place {
         changes.map(|change| format!("{} {}", word(&change["op"]), self.short(word(&change["path"])))).collect()
     }
 
-    /// What drifted, as `kind state path`.
+    /// Returns the drifted files as `kind state path`.
     #[track_caller]
     pub fn drift(&self, more: &[&str]) -> Vec<String> {
         let data = self.data(&[&["status"], more].concat());
@@ -255,7 +256,7 @@ impl Place {
         drift.map(said).collect()
     }
 
-    /// A path relative to the scratch folder.
+    /// Returns a path relative to the scratch folder.
     pub fn short(&self, path: &str) -> String {
         let folder = format!("{}/", self.scratch.path().display());
         path.strip_prefix(&folder).unwrap_or(path).to_owned()
@@ -276,7 +277,7 @@ impl Place {
         self.scratch.path().join(path).symlink_metadata().is_ok()
     }
 
-    /// What lies in the home and in the root.
+    /// Returns the content of the home and the root.
     pub fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         for name in ["home", "root"] {
@@ -285,7 +286,7 @@ impl Place {
         tree
     }
 
-    /// The paths of the files in the home and in the root.
+    /// Returns the paths of the files in the home and the root.
     pub fn files(&self) -> Vec<String> {
         self.tree().into_iter().filter(|(_, what)| what != "folder").map(|(path, _)| path).collect()
     }
@@ -295,7 +296,7 @@ impl Place {
         Client::spawn(self.command().arg("serve").args(arguments)).shake_hands("2025-06-18")
     }
 
-    /// The arguments of a tool, for the config repo.
+    /// Returns a tool's arguments, with the config repo added.
     pub fn arguments(&self, mut more: Value) -> Value {
         more["repo"] = json!(self.repo());
         more
@@ -308,7 +309,7 @@ fn walk(folder: &Path, name: &str, tree: &mut Tree) {
         empty = false;
         let path = entry.expect("an entry").path();
         let name = format!("{name}/{}", path.file_name().expect("a name").to_string_lossy());
-        // A tree is looked at while it is written, too.
+        // The tree may be written while it is read, so a file may be gone.
         let Ok(metadata) = path.symlink_metadata() else { continue };
         if metadata.is_symlink() {
             tree.insert(name, format!("link to {}", path.read_link().expect("a link").display()));

@@ -1,4 +1,4 @@
-//! Defects about whose files are whose: D1, D2, D6, D7, D8, D9.
+//! Tests fixes of defects in which files belong to which deploy: D1, D2, D6, D7, D8, D9.
 
 use mcpkg_deploy::targets::Target;
 
@@ -13,7 +13,7 @@ fn d01_a_deploy_in_one_root_leaves_the_files_of_another_alone() {
     let first = place.tree();
     assert!(first.contains_key("root/AGENTS.md") && first.contains_key("home/.codex/prompts/p.md"), "{first:?}");
 
-    // The same repo, with less in it, from another project's folder; then a project of the database from a third.
+    // Deploy a smaller version of the repo to another root, and then a project to a third root.
     place.declare(&["codex: project"], &[("instructions:a", "A\n")]);
     let (repo, other) = (place.repo().display().to_string(), place.scratch.path().join("other"));
     std::fs::create_dir(&other).expect("a folder");
@@ -43,7 +43,7 @@ fn d02_the_first_deploy_can_be_undone_and_adopted_originals_come_back() {
     assert_eq!(place.tree(), before);
     place.deploy(&["--repo", &repo, "--adopt"]);
     assert_eq!(place.read("root/AGENTS.md"), "Ours\n");
-    // Several deploys later the original is still there to go back to.
+    // After several deploys, the original can still be restored.
     place.module("instructions:a", "Ours, changed\n");
     place.deploy_repo();
     place.of_repo(&["rollback", "--to", "pristine", "--yes"]);
@@ -51,7 +51,7 @@ fn d02_the_first_deploy_can_be_undone_and_adopted_originals_come_back() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_not_forgotten_unless_that_is_asked_for() {
+fn a_missing_root_is_forgotten_only_with_the_forget_flag() {
     let place = Place::with_project();
     place.write("root/.claude/commands/review.md", "Written by hand.\n");
     let before = place.tree();
@@ -71,7 +71,7 @@ fn a_root_that_is_not_there_is_not_forgotten_unless_that_is_asked_for() {
     assert_eq!(place.tree(), deployed);
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
-    // Who knows that it is gone for good says so.
+    // With --forget, the user confirms that the root is gone for good.
     place.deploy(&["--adopt"]);
     std::fs::remove_dir_all(&root).expect("it is gone");
     let delete = ["project", "delete", "p", "--yes"];
@@ -99,7 +99,7 @@ fn d06_a_rollback_keeps_what_it_overwrites_and_can_be_rolled_back() {
 }
 
 #[test]
-fn d07_a_dry_run_of_a_rollback_writes_nothing_and_without_a_yes_it_asks() {
+fn d07_a_dry_run_of_a_rollback_writes_nothing_and_a_rollback_needs_yes() {
     let place = Place::with_project();
     place.deploy(&[]);
     let deployed = place.tree();
@@ -111,7 +111,7 @@ fn d07_a_dry_run_of_a_rollback_writes_nothing_and_without_a_yes_it_asks() {
     assert_eq!(ran.status, 1, "{ran}");
     assert!(ran.stderr.contains("--yes"), "{ran}");
     place.refused(&["rollback", "--to", "pristine"], "E_CONFIRM_REQUIRED");
-    // Whether there is such a snapshot comes before whether that is wanted.
+    // An unknown snapshot is reported before a missing --yes.
     place.refused(&["rollback", "--to", "xyz"], "E_SNAPSHOT_NOT_FOUND");
     assert_eq!(place.tree(), deployed);
     assert_eq!(place.data(&["snapshot", "list"]), snapshots);
@@ -133,7 +133,7 @@ fn d08_rolling_back_to_a_snapshot_of_one_target_leaves_the_others_alone() {
 }
 
 #[test]
-fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
+fn d09_a_deploy_leaves_another_sources_files_in_the_same_folder_alone() {
     let place = Place::with_project();
     place.deploy(&[]);
     place.ok(&["project", "create", "q"]);
@@ -142,12 +142,12 @@ fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
     assert!(planned.iter().all(|line| line.starts_with("create ")), "{planned:?}");
     place.deploy(&["-p", "q"]);
     assert!(place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
-    // Nor does what is missing take another's with it.
+    // Deleting a project's file leaves the other project's files alone.
     place.ok(&["prompt", "delete", "review"]);
     assert!(place.planned(&[]).iter().all(|line| line.ends_with("review.md") || line.contains("review/SKILL.md")));
     place.deploy(&["-p", "p"]);
     assert!(!place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
-    // A file that both want is the first one's: the second needs adopt.
+    // A file that both projects want belongs to the first. The second needs adopt.
     place.ok(&["-p", "q", "prompt", "create", "both", "Of q.\n"]);
     place.deploy(&["-p", "q"]);
     place.prompt("both", "Of p.\n");
@@ -157,7 +157,7 @@ fn d09_a_deploy_leaves_what_another_source_keeps_in_the_same_folder() {
 }
 
 #[test]
-fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one() {
+fn a_shared_file_is_removed_with_the_last_target_that_was_deployed() {
     let place = Place::with_project();
     let skill = "root/.agents/skills/tidy/SKILL.md";
     let targets_of = |data: &serde_json::Value| {
@@ -168,7 +168,7 @@ fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one()
     let plan = place.data(&["plan", "--target", "vscode"]);
     assert_eq!(targets_of(&plan), Some(("vscode".to_owned(), serde_json::json!(["vscode"]))), "{plan:#}");
     place.deploy(&["--target", "vscode"]);
-    // The same file for another target is claimed without a change.
+    // Codex already has the same file, so its deploy only claims it.
     place.data(&["deploy", "--apply", "--yes", "--target", "codex"]);
     place.ok(&["module", "remove", "skill:tidy"]);
     place.data(&["deploy", "--apply", "--yes", "--target", "vscode"]);
@@ -178,7 +178,7 @@ fn a_file_is_kept_by_the_targets_that_were_deployed_and_goes_with_the_last_one()
 }
 
 #[test]
-fn what_to_do_next_names_the_same_place() {
+fn next_actions_name_the_same_place() {
     let place = Place::with_project();
     let other = place.scratch.path().join("other root");
     std::fs::create_dir(&other).expect("a folder");
@@ -189,7 +189,7 @@ fn what_to_do_next_names_the_same_place() {
     let expected =
         format!("mcpkg deploy --apply --project p --root '{}' --machine another --yes --json", other.display());
     assert_eq!(deploy["command"], expected.as_str());
-    // And it is a command: after it nothing is left to do there.
+    // The command works: after it, nothing has drifted there.
     let line = word(&deploy["command"]).replacen("mcpkg", crate::support::BINARY, 1);
     let mut shell = place.command_under(&["sh", "-c", &line]);
     assert_eq!(place.scratch.finish(&mut shell).status, 0, "{line}");
@@ -198,7 +198,7 @@ fn what_to_do_next_names_the_same_place() {
 }
 
 #[test]
-fn taking_back_one_target_leaves_what_another_one_reads_too() {
+fn rolling_back_one_target_leaves_files_that_others_read() {
     let place = Place::with_project();
     let before = place.tree();
     place.deploy(&[]);
@@ -215,7 +215,7 @@ fn taking_back_one_target_leaves_what_another_one_reads_too() {
 }
 
 #[test]
-fn pristine_takes_back_the_files_of_a_target_that_is_configured_no_more() {
+fn pristine_removes_the_files_of_a_target_that_is_no_longer_configured() {
     let place = Place::with_repo(&["codex: project", "cursor: project"], &[("instructions:a", "A\n")]);
     let before = place.tree();
     place.deploy_repo();
@@ -225,7 +225,7 @@ fn pristine_takes_back_the_files_of_a_target_that_is_configured_no_more() {
 }
 
 #[test]
-fn d08_a_file_that_came_later_for_two_targets_stays_for_the_one_that_is_not_rolled_back() {
+fn d08_a_later_file_of_two_targets_stays_for_the_one_that_is_not_rolled_back() {
     let place = Place::with_project();
     place.ok(&["module", "remove", "skill:tidy"]);
     let cursor = place.deploy(&["--target", "cursor"]);
@@ -235,7 +235,7 @@ fn d08_a_file_that_came_later_for_two_targets_stays_for_the_one_that_is_not_roll
     place.data(&["rollback", "--to", &cursor, "--yes"]);
     assert!(place.exists("root/.agents/skills/tidy/SKILL.md"), "codex reads it");
     assert!(place.exists("root/.agents/skills/review/SKILL.md") && place.exists("root/.claude/commands/review.md"));
-    // What both read has one text: the one that was asked for. The others still keep it.
+    // A shared file has only one text: that of the snapshot. Codex still keeps the file.
     assert!(place.read("root/AGENTS.md").contains("Be brief."));
     place.data(&["rollback", "--to", "pristine", "--target", "cursor", "--yes"]);
     assert!(place.exists("root/AGENTS.md"), "codex reads it");

@@ -1,4 +1,5 @@
-//! Git sources whose remote does not answer: nobody else waits for them, and what was started for them ends.
+//! Tests git sources whose remote does not answer: other calls do not wait for them, and the processes started for them
+//! end.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -10,13 +11,13 @@ use crate::deploy::answers::{checked, tool_data};
 use crate::deploy::place::Place;
 use crate::support::{Client, at_a_terminal, eventually, signal, skipped};
 
-/// How many plans hang at once: as many as a machine with two processors must bear.
+/// The number of plans that hang at once: a machine with two processors must cope with as many.
 const HUNG: usize = 4;
 
-/// How many long calls of one client run at once.
+/// The number of long calls of one client that run at once.
 const THREADS: usize = 8;
 
-/// A place with a project, a config repo with a git source, and a git that hangs with a child of its own.
+/// Returns a place with a project, a config repo with a git source, and a git that hangs together with a child process.
 pub(super) fn hung() -> Place {
     let place = Place::with_project();
     place.declare(&["codex: project"], &[]);
@@ -37,7 +38,7 @@ pub(super) fn with_git_of(place: &Place) -> Command {
     command
 }
 
-/// The ids of the processes that the hung git is.
+/// Returns the ids of the processes of the hung git.
 pub(super) fn started(place: &Place) -> Vec<u32> {
     let text = std::fs::read_to_string(place.scratch.path().join("started")).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -48,7 +49,7 @@ pub(super) fn runs(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// A server with so many plans that hang.
+/// Starts a server with [`HUNG`] plans that hang.
 fn server(place: &Place) -> (Client, Vec<i64>) {
     let mut client = Client::spawn(with_git_of(place).arg("serve")).shake_hands("2025-06-18");
     let plan = json!({ "name": "plan", "arguments": place.arguments(json!({})) });
@@ -61,14 +62,15 @@ fn server(place: &Place) -> (Client, Vec<i64>) {
 fn while_remotes_hang_everything_else_is_answered() {
     let place = hung();
     let (mut client, plans) = server(&place);
-    // Answered by the front, by a handler, by one that writes; and a deploy of the same database elsewhere.
+    // Meanwhile, the server answers protocol requests, reads and writes, and another process deploys from the same
+    // database.
     client.result("prompts/list", json!({}));
     let (listed, failed) = client.call("list_prompts", json!({}));
     assert!(!failed && listed.contains("review"), "{listed}");
     assert!(!client.call("create_prompt", json!({ "name": "new", "content": "x" })).1);
     tool_data(&mut client, "status", json!({}));
     place.deploy(&[]);
-    // One that writes waits for its remote too, and reads behind it do not wait for it.
+    // A writing call that waits for its remote does not delay later reads.
     let arguments = place.arguments(json!({ "yes": true, "dry_run": true }));
     client.post("tools/call", json!({ "name": "deploy_apply", "arguments": arguments }));
     eventually("the apply asks its remote", || (started(&place).len() == 2 * HUNG + 2).then_some(()));
@@ -76,7 +78,7 @@ fn while_remotes_hang_everything_else_is_answered() {
     place.prompt("review", "Review again.\n");
     place.deploy(&[]);
 
-    // Who gives up ends what was started for him.
+    // Cancelling a call ends the processes that were started for it.
     let before = started(&place);
     for id in &plans {
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
@@ -85,14 +87,14 @@ fn while_remotes_hang_everything_else_is_answered() {
         (before.iter().filter(|id| runs(**id)).count() == 2).then_some(())
     });
     assert!(!client.call("list_prompts", json!({})).1);
-    // The apply still waits for its own.
+    // The apply still waits for its remote until the server ends.
     signal(client.pid(), "TERM");
     assert!(client.ended().success());
     assert!(!started(&place).into_iter().any(runs), "git has ended");
 }
 
 #[test]
-fn more_calls_that_hang_than_there_are_threads_hold_up_nobody() {
+fn more_hanging_calls_than_threads_delay_no_other_call() {
     let place = hung();
     let mut client = Client::spawn(with_git_of(&place).arg("serve")).shake_hands("2025-06-18");
     let plan = json!({ "name": "plan", "arguments": place.arguments(json!({})) });
@@ -100,14 +102,14 @@ fn more_calls_that_hang_than_there_are_threads_hold_up_nobody() {
     let apply =
         json!({ "name": "deploy_apply", "arguments": place.arguments(json!({ "yes": true, "dry_run": true })) });
     let apply = client.post("tools/call", apply);
-    // Calls of another tool have threads of their own.
+    // Calls of another tool have their own threads, so the apply runs too.
     eventually("as many ask their remote as may", || (started(&place).len() == 2 * (THREADS + 1)).then_some(()));
-    // Reads and writes that came after those that wait for a thread, one of which writes, do not wait for them.
+    // Some calls wait for a thread, one of them a writing call. Later reads and writes do not wait for them.
     client.result("prompts/list", json!({}));
     assert!(!client.call("list_prompts", json!({})).1);
     assert!(!client.call("create_prompt", json!({ "name": "new", "content": "x" })).1);
     assert!(client.call("get_prompt", json!({ "name": "new" })).0.contains('x'));
-    // Where one gives up, the next has its thread.
+    // If a hanging call is cancelled, the next one gets its thread.
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": plans[0] } }));
     eventually("the next one begins", || (started(&place).len() == 2 * (THREADS + 2)).then_some(()));
     signal(client.pid(), "TERM");
@@ -122,7 +124,7 @@ fn more_calls_that_hang_than_there_are_threads_hold_up_nobody() {
 }
 
 #[test]
-fn a_server_that_is_asked_to_end_does_so_with_what_it_started() {
+fn a_server_that_is_asked_to_end_also_ends_what_it_started() {
     let place = hung();
     let (mut client, plans) = server(&place);
     signal(client.pid(), "TERM");
@@ -138,7 +140,7 @@ fn a_server_that_is_asked_to_end_does_so_with_what_it_started() {
 }
 
 #[test]
-fn the_shell_gives_up_with_what_it_started() {
+fn an_interrupted_command_also_ends_what_it_started() {
     let place = hung();
     let mut command = with_git_of(&place);
     let repo = place.repo().display().to_string();

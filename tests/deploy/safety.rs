@@ -1,4 +1,4 @@
-//! Defects about what is written and what is not: D3, D4, D5, D10, D11, D12.
+//! Tests fixes of defects in which files are written: D3, D4, D5, D10, D11, D12.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::{Place, Tree};
 use crate::support::{Mount, eventually, is_root, skipped};
 
-/// A project whose skill has so many files.
+/// Returns a project with a skill of this many files.
 fn with_many_files(count: usize) -> Place {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
@@ -22,7 +22,7 @@ fn with_many_files(count: usize) -> Place {
 }
 
 #[test]
-fn d03_a_killed_deploy_is_undone_by_the_next_command_whatever_it_is() {
+fn d03_any_next_command_undoes_a_killed_deploy() {
     let place = with_many_files(150);
     let before = place.tree();
     let whole: usize = place.planned(&[]).len();
@@ -42,7 +42,7 @@ fn d03_a_killed_deploy_is_undone_by_the_next_command_whatever_it_is() {
     let after = place.tree();
     let count = place.files().len();
     assert!(after == before || count == whole, "neither before nor after: {count} of {whole} files");
-    // Either way its own files are its own: nothing needs adopt.
+    // In both cases the written files are mcpkg's own, so nothing needs adopt.
     let data = place.data(&["deploy", "--apply", "--yes"]);
     assert_eq!(data["applied"], after == before, "{data:#}");
     assert_eq!(place.files().len(), whole);
@@ -60,7 +60,7 @@ fn d04_a_deploy_that_fails_in_the_middle_leaves_nothing_behind() {
     let closed = place.root().join(".cursor/commands");
     let before = place.tree();
     let _mount = if is_root() {
-        // A folder of its own that nobody may write to, with the same file in it.
+        // Mount a read-only folder that already contains the same file.
         let Some(mount) = Mount::in_memory("1m", &closed) else { return skipped("nothing can be mounted") };
         std::fs::write(closed.join("review.md"), "Review the change.\n").expect("a file");
         std::fs::set_permissions(closed.join("review.md"), std::fs::Permissions::from_mode(0o644)).expect("a mode");
@@ -83,7 +83,7 @@ fn d04_a_deploy_that_fails_in_the_middle_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_file_where_a_folder_shall_be_is_told_by_the_plan() {
+fn a_plan_reports_a_file_where_a_folder_is_needed() {
     let place = Place::with_project();
     let file = place.root().join(".cursor");
     std::fs::write(&file, "the user's\n").expect("a file");
@@ -98,7 +98,7 @@ fn a_file_where_a_folder_shall_be_is_told_by_the_plan() {
 }
 
 #[test]
-fn d05_what_a_user_changed_is_neither_overwritten_nor_deleted_without_adopt() {
+fn d05_a_users_edit_is_neither_overwritten_nor_deleted_without_adopt() {
     let place = Place::with_project();
     place.deploy(&[]);
     let edited = "root/.claude/commands/review.md";
@@ -124,7 +124,7 @@ fn d05_what_a_user_changed_is_neither_overwritten_nor_deleted_without_adopt() {
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert_eq!(place.read(edited), "Mine now.\n");
 
-    // With adopt it goes, and its bytes are kept.
+    // With adopt the file is deleted, and its bytes are kept.
     let id = place.deploy(&["--adopt"]);
     assert!(!place.exists(edited));
     place.data(&["rollback", "--to", &format!("{id}^"), "--yes"]);
@@ -149,7 +149,7 @@ fn d10_a_module_id_that_leads_out_of_its_folder_is_refused() {
         let envelope = place.envelope(&["deploy", "--apply", "--yes", "--repo", &repo]);
         assert_eq!(envelope["ok"], false, "{id}: {envelope:#}");
         assert_eq!(place.tree(), before, "{id}");
-        // The database may have been made.
+        // The command may have created the database's files.
         assert!(outside(&place) <= count + 5 && !place.exists("evil"), "{id}");
     }
 }
@@ -176,7 +176,7 @@ fn d11_modes_are_kept_and_programs_stay_programs() {
     place.deploy(&["--repo", &repo, "--adopt"]);
     assert_eq!(modes(&place), [0o755, 0o644, 0o640]);
     assert_eq!(place.planned(&["--repo", &repo]), [""; 0]);
-    // A mode that was changed is drift, and comes back.
+    // A changed mode is drift, and a deploy restores it.
     let deployed = place.root().join(".codex/skills/s/run.sh");
     std::fs::set_permissions(&deployed, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     assert_eq!(place.planned(&["--repo", &repo]), ["update root/.codex/skills/s/run.sh"]);
@@ -201,7 +201,7 @@ fn d12_a_link_at_the_destination_needs_adopt_and_is_never_followed() {
     place.of_repo(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before, "the link is back");
 
-    // A linked folder that leads out of the target's folder is not written through, adopt or not.
+    // mcpkg does not write through a linked folder that leads out of the target's folder, even with adopt.
     let place = Place::with_repo(&["codex: project"], &[("skill:s", "---\nname: s\ndescription: S\n---\nS\n")]);
     std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
     std::fs::create_dir_all(place.root().join(".codex/skills")).expect("a folder");
@@ -211,7 +211,7 @@ fn d12_a_link_at_the_destination_needs_adopt_and_is_never_followed() {
     assert!(word(&error["message"]).contains("link"), "{error:#}");
     assert!(std::fs::read_dir(place.scratch.path().join("outside")).expect("a folder").next().is_none());
 
-    // Nor is one that leads out of the deploy root.
+    // Nor does it write through a link that leads out of the deploy root.
     let place = Place::with_repo(&["cursor: project"], &[("instructions:a", "Ours\n")]);
     std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
     symlink(place.scratch.path().join("outside"), place.root().join(".cursor")).expect("a link");

@@ -1,4 +1,4 @@
-//! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
+//! Tests MCP servers and agent-specific files: where a deploy writes them, what it leaves alone, and who must consent.
 
 use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::deploy::answers::{tool_data, tool_refused, word};
 use crate::deploy::place::Place;
 use crate::support::{AgentFixture, agents, at_a_terminal, skipped};
 
-/// A place with a project of three servers.
+/// Returns a place with a project of three MCP servers.
 fn place() -> Place {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
@@ -17,13 +17,13 @@ fn place() -> Place {
     place
 }
 
-/// Deploys, with the consent of a person at a terminal; `None` where there is none.
+/// Deploys, with the consent of a person at a terminal. Returns `None` if there is no terminal.
 #[track_caller]
 fn deploy(place: &Place, more: &[&str]) -> Option<String> {
     approved(place, &[&["deploy", "--apply", "--yes"], more].concat())
 }
 
-/// Runs what needs consent, approves it at a terminal, and runs it again.
+/// Runs a command that needs consent, approves the request at a terminal, and runs the command again.
 #[track_caller]
 fn approved(place: &Place, arguments: &[&str]) -> Option<String> {
     let error = place.refused(arguments, "E_CONSENT_REQUIRED");
@@ -147,7 +147,7 @@ fn a34_a_plan_says_that_copilot_reads_another_file() {
 }
 
 #[test]
-fn hooks_of_two_agents_go_to_both_and_those_of_opencode_to_it() {
+fn hooks_that_two_agents_read_go_to_both_and_opencodes_plugin_only_to_opencode() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.write("from/.github/hooks/hooks.json", "{ \"version\": 1, \"hooks\": {} }");
@@ -167,7 +167,7 @@ fn hooks_of_two_agents_go_to_both_and_those_of_opencode_to_it() {
 }
 
 #[test]
-fn a36_what_opencode_writes_into_its_folder_is_no_extra() {
+fn a36_files_that_opencode_writes_into_its_folder_are_not_extra() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.prompt("review", "Review.\n");
@@ -179,7 +179,7 @@ fn a36_what_opencode_writes_into_its_folder_is_no_extra() {
         }
         let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
         assert_eq!(status["drift"], json!([]), "{status:#}");
-        // A file of the user's among the deployed ones is one.
+        // The user's own file among the deployed ones is extra.
         place.write(&format!("{folder}/command/mine.md"), "Mine.\n");
         let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
         assert_eq!(status["drift"].as_array().map(Vec::len), Some(1), "{status:#}");
@@ -187,7 +187,7 @@ fn a36_what_opencode_writes_into_its_folder_is_no_extra() {
 }
 
 #[test]
-fn a35_a_plan_with_servers_says_what_will_run_and_takes_a_person() {
+fn a35_a_plan_with_servers_says_what_will_run_and_needs_a_person() {
     let place = place();
     let plan = place.ok(&["plan", "--target", "claude_code"]);
     let ran = place.run(&["plan", "--target", "claude_code"]);
@@ -213,7 +213,7 @@ fn a35_a_plan_with_servers_says_what_will_run_and_takes_a_person() {
     assert!(ok && said.contains("'files' starts npx"), "{said}");
     let applied = tool_data(&mut client, "deploy_apply", arguments);
     assert_eq!(applied["applied"], true, "{applied:#}");
-    // What takes entries away runs nothing.
+    // Removing entries runs nothing, so it needs no consent.
     place.ok(&["mcp", "remove", "files", "--yes"]);
     place.data(&["deploy", "--apply", "--yes", "--target", "claude_code"]);
     assert!(json_of(&place, "root/.mcp.json")["mcpServers"].get("files").is_none());
@@ -234,10 +234,10 @@ fn what_the_user_wrote_in_the_file_stays() {
     let cursor = place.read("root/.cursor/mcp.json");
     assert!(cursor.contains("// mine") && cursor.contains("// keep") && cursor.contains("\"docs\""), "{cursor}");
     assert!(place.read("root/.codex/config.toml").starts_with(toml));
-    // To the byte, by a rollback.
+    // A rollback restores every byte.
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
-    // What was written since stays too, of a file that was made by the deploy as well.
+    // The user's later edits stay too, even in a file that a deploy has changed.
     deploy(&place, &[]);
     let edited = place.read("root/.cursor/mcp.json").replace("\"more\": 1", "\"more\": 2");
     place.write("root/.cursor/mcp.json", &edited);
@@ -250,7 +250,7 @@ fn what_the_user_wrote_in_the_file_stays() {
 }
 
 #[test]
-fn an_entry_of_the_users_is_not_overwritten() {
+fn the_users_own_entry_is_not_overwritten() {
     let place = place();
     let mine = r#"{ "mcpServers": { "docs": { "type": "http", "url": "https://mine.example" } } }"#;
     place.write("root/.mcp.json", mine);
@@ -260,13 +260,13 @@ fn an_entry_of_the_users_is_not_overwritten() {
         return skipped("there is no script(1)");
     }
     assert_eq!(json_of(&place, "root/.mcp.json")["mcpServers"]["docs"]["url"], "https://docs.example/mcp");
-    // One that was changed since is the user's again.
+    // An entry that was edited after the deploy belongs to the user again.
     let edited = place.read("root/.mcp.json").replace("docs.example", "other.example");
     place.write("root/.mcp.json", &edited);
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert_eq!(place.read("root/.mcp.json"), edited);
-    // The entry that comes back is one that is started or spoken to.
+    // The rollback restores a server that agents connect to, so it needs consent.
     approved(&place, &["rollback", "--to", "pristine", "--yes", "--adopt"]);
     assert_eq!(json_of(&place, "root/.mcp.json"), serde_json::from_str::<Value>(mine).expect("JSON"));
 }
@@ -296,7 +296,7 @@ fn a_file_that_holds_a_secret_is_left_alone() {
 }
 
 #[test]
-fn hooks_and_ignore_files_go_back_to_their_agent_alone() {
+fn hooks_and_ignore_files_go_back_only_to_their_own_agent() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     let hooks = "{ \"hooks\": { \"Stop\": [ { \"hooks\": [ { \"type\": \"command\", \"command\": \"x.sh\" } ] } ] } }";
@@ -332,7 +332,7 @@ fn hooks_and_ignore_files_go_back_to_their_agent_alone() {
         return skipped("there is no script(1)");
     }
     assert_eq!(place.read("root/.claude/settings.json"), hooks);
-    // What is missing comes back by a person's consent as well.
+    // Restoring a missing hook file needs a person's consent too.
     std::fs::remove_file(place.root().join(".claude/settings.json")).expect("a file");
     place.refused(&["evolve", "restore", "--yes"], "E_CONSENT_REQUIRED");
     approved(&place, &["evolve", "restore", "--yes"]);
@@ -343,7 +343,7 @@ fn hooks_and_ignore_files_go_back_to_their_agent_alone() {
 }
 
 #[test]
-fn for_the_user_servers_go_to_the_users_files() {
+fn with_scope_user_servers_go_to_the_users_files() {
     let place = place();
     let plan = place.data(&["plan", "--scope", "user"]);
     let mut paths: Vec<String> =
@@ -358,7 +358,7 @@ fn for_the_user_servers_go_to_the_users_files() {
 }
 
 #[test]
-fn what_held_the_servers_stays_with_the_users_comments() {
+fn the_servers_section_stays_with_the_users_comments() {
     const THEIRS: &str = "{\n  // mine\n  \"mcpServers\": {\n    // my servers go here\n  }\n}\n";
     for theirs in [THEIRS, "{\n  \"mcpServers\": {}\n}\n"] {
         let place = place();
@@ -375,7 +375,7 @@ fn what_held_the_servers_stays_with_the_users_comments() {
 }
 
 #[test]
-fn a_rollback_that_brings_a_server_back_takes_a_person() {
+fn a_rollback_that_restores_a_server_needs_a_person() {
     let place = place();
     let Some(first) = deploy(&place, &["--target", "cursor"]) else { return skipped("there is no script(1)") };
     place.ok(&["mcp", "remove", "files", "--yes"]);
@@ -387,7 +387,7 @@ fn a_rollback_that_brings_a_server_back_takes_a_person() {
 }
 
 #[test]
-fn a34_the_questions_of_vs_code_go_with_the_servers_that_ask() {
+fn a34_vs_codes_inputs_go_with_the_servers_that_use_them() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     let asks = r#"{ "inputs": [{ "id": "k", "type": "promptString", "password": true }],

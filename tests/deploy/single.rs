@@ -1,4 +1,4 @@
-//! Single files of a deploy: those to write alone, and those to adopt.
+//! Tests deploys of single files: `--only` for the files to write, and `--adopt PATH` for the files to adopt.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::deploy::place::Place;
 
 const REVIEW: &str = "root/.claude/commands/review.md";
 
-/// The paths of a plan's changes below the root.
+/// Returns the paths of a plan's changes, relative to the root.
 fn paths(place: &Place, data: &Value) -> Vec<String> {
     let root = place.root().display().to_string();
     let changes = data["changes"].as_array().expect("changes").iter();
@@ -24,7 +24,7 @@ fn a_file_is_deployed_alone_and_the_others_stay_planned() {
     let data = place.data(&["plan", "--only", ".claude/commands/review.md"]);
     assert_eq!(paths(&place, &data), [".claude/commands/review.md"], "{data:#}");
     assert_eq!(data["summary"]["create"], 1, "{data:#}");
-    // A folder stands for its files; an absolute path and one from the current folder name the same.
+    // A folder selects all its files. Absolute paths and paths relative to the current folder work too.
     let absolute = place.root().join(".claude/commands/../commands").display().to_string();
     for name in [".claude/commands", "./.claude/commands/", &absolute] {
         let data = place.data(&["diff", "--only", name]);
@@ -36,7 +36,7 @@ fn a_file_is_deployed_alone_and_the_others_stay_planned() {
     assert_eq!((&data["applied"], paths(&place, &data).len()), (&json!(true), 1), "{data:#}");
     assert_eq!(place.files(), [REVIEW], "nothing else was written");
     assert_eq!(place.planned(&[]).len(), all.len() - 1);
-    // A second time there is nothing to do, and the rest is deployed as ever.
+    // A second deploy of the file does nothing. A full deploy writes the rest.
     let data = place.data(&["deploy", "--apply", "--yes", "--only", ".claude/commands/review.md"]);
     assert_eq!(data["reason"], "no_changes", "{data:#}");
     place.deploy(&[]);
@@ -64,7 +64,7 @@ fn a_file_is_adopted_alone() {
     place.data(&deploy(&["--only", ".claude", "--adopt", ".claude/commands/review.md"]));
     assert_ne!(place.read(REVIEW), "Mine.\n");
     assert_eq!(place.read(other), "Mine too.\n");
-    // The flag alone is for all files.
+    // Without a path, --adopt means all files.
     place.data(&deploy(&["--adopt"]));
     assert_ne!(place.read(other), "Mine too.\n");
     place.data(&["rollback", "--to", "pristine", "--yes"]);
@@ -72,7 +72,7 @@ fn a_file_is_adopted_alone() {
 }
 
 #[test]
-fn a_token_is_good_for_the_files_that_were_shown() {
+fn a_token_is_valid_only_for_the_files_that_were_shown() {
     let place = Place::with_project();
     let mut client = place.server(&[]);
     let only = json!([".claude/commands/review.md"]);
@@ -92,7 +92,7 @@ fn a_token_is_good_for_the_files_that_were_shown() {
     let done = tool(&mut client, "deploy_apply", apply(json!({ "only": only })));
     assert_eq!(done["data"]["applied"], true, "{done:#}");
     assert_eq!(place.files(), [REVIEW]);
-    // One file is adopted by its path, as a person does.
+    // An agent can adopt one file by its path, as a person can.
     place.write("root/.cursor/commands/review.md", "Mine.\n");
     let only = json!([".cursor"]);
     let offered = tool(&mut client, "deploy", json!({ "only": only }));
@@ -107,7 +107,7 @@ fn a_token_is_good_for_the_files_that_were_shown() {
 }
 
 #[test]
-fn a_console_names_files_in_json() {
+fn adopt_in_json_is_a_boolean_or_a_list_of_files() {
     let place = Place::with_project();
     place.write(REVIEW, "Mine.\n");
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == "deploy_shell").expect("an operation");

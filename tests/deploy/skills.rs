@@ -1,4 +1,5 @@
-//! Skills: what each agent makes of one, what is written where an agent would reject it, and that it stays one skill.
+//! Tests skills: how each agent treats one, what is rewritten because an agent would reject it, and that it stays one
+//! skill.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 use mcpkg_deploy::targets::Target;
 
-/// A place with the selected project `p`, for every target.
+/// Returns a place with the selected project `p`, for every target.
 fn place() -> Place {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
@@ -19,14 +20,14 @@ fn json_of(place: &Place, words: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
-/// Imports the folder `from` beside the root and returns what was noted of single files.
+/// Imports the folder `from` next to the root, and returns the notes on single files.
 fn import(place: &Place) -> Vec<String> {
     let reply = json_of(place, &["import", "../from"]);
     let notes = reply["notes"].as_array().unwrap_or_else(|| panic!("notes in {reply:#}")).iter();
     notes.map(|note| format!("{} {}", word(&note["path"]), word(&note["note"]))).collect()
 }
 
-/// What a plan says about the skills, with the module's name left out.
+/// Returns what a plan says about skills.
 fn said(place: &Place, more: &[&str]) -> Vec<String> {
     let envelope = place.envelope(&[&["plan"], more].concat());
     let notes = envelope["warnings"].as_array().expect("a list").iter().map(word);
@@ -39,7 +40,7 @@ fn assert_says(notes: &[String], words: &str) {
 }
 
 #[test]
-fn a16_a_name_that_is_not_the_folders_is_told() {
+fn a16_a_name_that_differs_from_the_folders_is_reported() {
     let place = place();
     place.write("from/.agents/skills/a/SKILL.md", "---\nname: b\ndescription: d\n---\nText.\n");
     assert_says(
@@ -59,7 +60,7 @@ fn a16_a_name_that_is_not_the_folders_is_told() {
 }
 
 #[test]
-fn a17_what_some_agents_reject_is_written_as_they_load_it() {
+fn a17_skills_that_some_agents_reject_are_written_in_a_form_that_all_load() {
     let place = place();
     let odd = "\u{feff}---\nname: pdf\ndescription: Review: it\n---\n\nText.\n";
     place.write("from/.claude/skills/pdf/SKILL.md", odd);
@@ -93,7 +94,7 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
     assert!(place.read("root/.agents/skills/long/SKILL.md").contains(&format!("\"{}\"\n", "x".repeat(1024))));
     assert_eq!(place.drift(&[]), [""; 0]);
     assert_eq!(place.planned(&["--target", "cursor"]), [""; 0], "all that read the folder have one file");
-    // What was deployed says nothing new, and a fresh project has the skill as it was.
+    // Importing the deployed files changes nothing in the project. A new project gets the original skill.
     for project in ["p", "q"] {
         if project == "q" {
             place.ok(&["project", "create", "q"]);
@@ -103,7 +104,7 @@ fn a17_what_some_agents_reject_is_written_as_they_load_it() {
         assert_eq!(again["created"].as_array().map(Vec::len), Some(if project == "p" { 0 } else { 2 }), "{again:#}");
         assert_eq!(place.ok(&["-p", project, "skill", "show", "pdf"]).matches('\u{feff}').count(), 1, "{project}");
     }
-    // An edit of the text comes back without what was mended.
+    // An edit of the text goes back to the original, without the repairs.
     place.write("root/.agents/skills/pdf/SKILL.md", sound.replace("Text.", "More text."));
     let data = place.data(&["evolve", "propose", "--yes", "--target", "codex"]);
     place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
@@ -127,11 +128,11 @@ fn a_faulty_skill_stays_in_the_folder_that_it_was_imported_from() {
     assert!(place.read("root/.agents/skills/web/SKILL.md").contains("\"Review: it\""), "a copy is mended");
     assert_eq!(place.read("root/.claude/skills/pdf/SKILL.md"), odd("pdf"), "Claude Code takes it as it is");
     assert_eq!((place.planned(&[]), place.drift(&[])), (vec![], vec![]));
-    // The way back leaves the user's file alone.
+    // A rollback leaves the user's file alone.
     place.ok(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.read("root/.agents/skills/pdf/SKILL.md"), odd("pdf"));
     assert!(!place.exists("root/.agents/skills/web/SKILL.md"));
-    // An edit of the user's file goes to the other agents when it is imported.
+    // If the user's file is edited and imported, the other agents get the edit.
     place.write("root/.agents/skills/pdf/SKILL.md", odd("pdf").replace("Text.", "More text."));
     place.ok(&["import", ".", "--update"]);
     place.deploy(&[]);
@@ -140,7 +141,7 @@ fn a_faulty_skill_stays_in_the_folder_that_it_was_imported_from() {
 }
 
 #[test]
-fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_told() {
+fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_reported() {
     let place = place();
     for folder in ["from/.agents/skills", "from/.claude/skills"] {
         place.write(&format!("{folder}/one/SKILL.md"), "---\nname: one\ndescription: d\n---\nText.\n");
@@ -158,7 +159,7 @@ fn a18_a_skill_in_two_folders_is_one_and_a_name_that_codex_cannot_call_is_told()
 }
 
 #[test]
-fn a20_skills_in_a_skill_are_told_for_agents_that_do_not_find_them() {
+fn a20_nested_skills_are_reported_for_agents_that_do_not_find_them() {
     let place = place();
     let text = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nText.\n");
     place.write("from/.agents/skills/grp/SKILL.md", text("grp"));
@@ -177,7 +178,7 @@ fn a20_skills_in_a_skill_are_told_for_agents_that_do_not_find_them() {
 }
 
 #[test]
-fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
+fn a21_a_skill_that_is_never_used_unasked_stays_so_in_codex() {
     let place = place();
     let text = "---\nname: ship\ndescription: d\ndisable-model-invocation: true\nalwaysApply: true\n---\nShip.\n";
     place.write("from/.claude/skills/ship/SKILL.md", text);
@@ -194,10 +195,10 @@ fn a21_a_skill_that_is_not_used_unasked_is_so_in_codex_too() {
     assert!(place.read(policy).contains("policy:\n  allow_implicit_invocation: false\n"));
     assert!(!place.exists("root/.claude/skills/ship/agents"), "Claude Code goes by the key");
     assert_eq!(place.drift(&[]), [""; 0]);
-    // It is not a file of the skill when it is imported again.
+    // An import does not take the policy file for one of the skill's own files.
     let again = json_of(&place, &["import", "."]);
     assert_eq!((&again["created"], &again["updated"]), (&json!([]), &json!([])), "{again:#}");
-    // What the user says there himself stays, and is told.
+    // The user's own policy file is kept, and the plan reports it.
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
     place.resource("skill://ship/agents/openai.yaml", "policy:\n  allow_implicit_invocation: true\n");

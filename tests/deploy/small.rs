@@ -1,4 +1,4 @@
-//! What agents are given of a deploy is small: the token first, each fact once, long lists a page at a time.
+//! Tests that answers to agents are small: the token first, each fact once, and long lists in pages.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::deploy::answers::{checked, tool_data, tool_refused, word};
 use crate::deploy::place::Place;
 use crate::support::Client;
 
-/// A project whose plan has 39 files of four targets: skills, commands, rules and instructions.
+/// Returns a project whose plan has 39 files for four targets: skills, commands, rules and instructions.
 fn thirty_nine() -> Place {
     let place = Place::with_project();
     for name in ["release-notes", "code-review", "database-migrations", "incident-reports", "api-design", "load-tests"]
@@ -59,7 +59,7 @@ fn a_deploy_of_39_files_is_small_and_begins_with_its_token() {
 }
 
 #[test]
-fn under_its_own_name_contract_000_keeps_every_field() {
+fn as_agentpack_an_answer_keeps_every_field() {
     let place = thirty_nine();
     let mut client = place.server(&["--as", "agentpack"]);
     let (_, data) = call(&mut client, "deploy", json!({}));
@@ -73,7 +73,7 @@ fn under_its_own_name_contract_000_keeps_every_field() {
 }
 
 #[test]
-fn hashes_are_given_where_they_are_asked_for() {
+fn hashes_are_returned_only_on_request() {
     let place = Place::with_project();
     let mut client = place.server(&[]);
     for name in ["plan", "deploy", "diff"] {
@@ -87,7 +87,7 @@ fn hashes_are_given_where_they_are_asked_for() {
     client.finish();
 }
 
-/// A project whose skill has so many files.
+/// Returns a project with a skill of this many files.
 fn many(files: usize) -> Place {
     let place = Place::with_project();
     let folder = place.scratch.path().join("many");
@@ -101,7 +101,7 @@ fn many(files: usize) -> Place {
 }
 
 #[test]
-fn past_200_files_the_first_are_listed_with_the_way_to_the_rest() {
+fn of_more_than_200_files_the_first_are_listed_with_a_cursor_for_the_rest() {
     let place = many(230);
     let choice = json!({ "target": "claude_code" });
     let mut client = place.server(&[]);
@@ -137,7 +137,7 @@ fn past_200_files_the_first_are_listed_with_the_way_to_the_rest() {
 }
 
 #[test]
-fn a_diff_has_the_lines_that_change() {
+fn a_diff_contains_the_changed_lines() {
     let place = Place::with_project();
     place.deploy(&["--target", "cursor"]);
     place.prompt("review", "Review the change well.\n");
@@ -156,13 +156,13 @@ fn a_diff_has_the_lines_that_change() {
 }
 
 #[test]
-fn a_long_diff_comes_a_page_at_a_time() {
+fn a_long_diff_is_returned_in_pages() {
     let place = many(60);
     let long = "a line of forty bytes that fills the file\n".repeat(500);
     for n in 0..4 {
         place.resource(&format!("skill://many/long-{n}.md"), &long);
     }
-    // One that is longer than an answer alone is cut.
+    // A single diff that is too long for an answer is cut.
     place.resource("skill://many/longest.md", &"x\n".repeat(30_000));
     let whole = place.data(&["diff", "--target", "codex"]);
     let whole = whole["changes"].as_array().expect("changes");

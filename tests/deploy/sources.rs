@@ -1,4 +1,4 @@
-//! Which source applies, and where it lands.
+//! Tests which source a command uses, and where it deploys to.
 
 use mcpkg_deploy::targets::Target;
 use serde_json::json;
@@ -8,10 +8,10 @@ use crate::deploy::place::Place;
 use crate::support::Client;
 
 #[test]
-fn a_repo_that_is_named_wins_then_a_project_then_what_applies() {
+fn a_named_repo_wins_over_the_selected_project() {
     let place = Place::with_repo(&["codex: project"], &[("instructions:a", "Of the repo\n")]);
     let repo = place.repo().display().to_string();
-    // In a fresh database without any project.
+    // --repo works in a new database without any project.
     assert_eq!(place.planned(&["--repo", &repo]), ["create root/AGENTS.md"]);
     place.refused(&["plan"], "E_NO_PROJECT");
     place.ok(&["project", "create", "p"]);
@@ -24,12 +24,12 @@ fn a_repo_that_is_named_wins_then_a_project_then_what_applies() {
 }
 
 #[test]
-fn as_agentpack_the_usual_repo_comes_before_the_selected_project() {
+fn as_agentpack_the_default_repo_wins_over_the_selected_project() {
     let place = Place::with_project();
     let repo = place.repo();
     place.declare(&["codex: project"], &[("instructions:a", "Of the repo\n")]);
     let targets = |client: &mut Client| tool_data(client, "plan", json!({}))["targets"].clone();
-    // Nothing stands where the original looks: the project applies.
+    // There is no repo in agentpack's default folder, so the project is used.
     let mut client = place.server(&["--as", "agentpack"]);
     assert_eq!(targets(&mut client), json!(Target::contract_names()));
     client.finish();
@@ -44,13 +44,13 @@ fn as_agentpack_the_usual_repo_comes_before_the_selected_project() {
         assert_eq!(targets(&mut client), expected, "{arguments:?}");
         client.finish();
     }
-    // And without any project it is the one that there is.
+    // Without any project, the default repo is used too.
     place.ok(&["project", "delete", "p", "--yes"]);
     assert_eq!(place.planned(&[]), ["create root/AGENTS.md"]);
 }
 
 #[test]
-fn a_server_in_the_home_folder_needs_a_root_for_what_lands_in_one() {
+fn a_server_in_the_home_folder_needs_a_root_for_project_files() {
     let place = Place::with_project();
     place.declare(&["codex: user", "cursor: project"], &[("instructions:a", "A\n")]);
     for folder in [place.home(), place.home().join(".codex")] {
@@ -60,7 +60,7 @@ fn a_server_in_the_home_folder_needs_a_root_for_what_lands_in_one() {
         let error = tool_refused(&mut client, "plan", json!({}), "E_ROOT_REQUIRED");
         assert!(error["details"]["next_actions"].is_array(), "{error:#}");
         tool_refused(&mut client, "plan", place.arguments(json!({})), "E_ROOT_REQUIRED");
-        // What lands in the home folder needs none.
+        // Files for the home folder need no root.
         let data = tool_data(&mut client, "plan", place.arguments(json!({ "target": "codex" })));
         assert_eq!(data["root"], json!(place.home()));
         assert_eq!(data["changes"][0]["path"], ".codex/AGENTS.md");
@@ -83,14 +83,14 @@ fn a_folder_bound_to_the_project_is_its_root_wherever_the_command_starts() {
 }
 
 #[test]
-fn overlays_are_laid_by_machine_and_project() {
+fn overlays_apply_by_machine_and_project() {
     let place = Place::with_repo(&["codex: project"], &[("instructions:a", "Upstream\n")]);
     place.git(&place.root(), &["init", "-q"]);
     place.git(&place.root(), &["remote", "add", "origin", "git@example.com:own/app.git"]);
     place.commit();
     let repo = place.repo().display().to_string();
     place.deploy_repo();
-    // What is proposed for a machine is laid on that machine only; for a project, in its clones.
+    // A proposal for a machine applies only on that machine. A proposal for a project applies in all its clones.
     for (scope, expected) in [("machine", "Of the machine\n"), ("project", "Of the project\n")] {
         place.write("root/AGENTS.md", expected);
         let data = place.of_repo(&["evolve", "propose", "--overlay", scope, "--yes"]);
@@ -135,7 +135,7 @@ fn every_next_action_is_a_command() {
 }
 
 #[test]
-fn prompt_files_are_written_where_they_are_asked_for_and_go_when_they_are_not() {
+fn prompt_files_are_written_on_request_and_removed_without_it() {
     let place = Place::with_project();
     place.prompt("old", "As before.\n");
     let file = "root/.github/prompts/old.prompt.md";

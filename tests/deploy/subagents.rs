@@ -1,4 +1,4 @@
-//! Subagents: a project's resources below `subagent://`, in each target's own form.
+//! Tests subagents: a project's resources below `subagent://` are written in each target's own format.
 
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::resources::{self, Key};
@@ -17,7 +17,7 @@ fn place(text: &str) -> Place {
     place
 }
 
-/// Says that an agent's folder held the subagent.
+/// Records that the subagent was imported from an agent's folder.
 fn came_from(place: &Place, agent: &str, path: &str) {
     let written = place.scratch.context().write("test", "", |db, project, _| {
         let resource = resources::find(db, project.id, Key::Uri("subagent://reviewer"))?.expect("a resource");
@@ -74,7 +74,7 @@ fn each_target_has_a_subagent_in_its_own_form() {
 }
 
 #[test]
-fn a29_tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
+fn a29_tools_have_each_agents_names_and_an_empty_list_is_never_written() {
     let place =
         place("---\nname: reviewer\ndescription: d\ntools: [\"view\", \"bash\", \"search\", \"git/log\"]\n---\nText\n");
     came_from(&place, "vscode", ".github/agents/deep/reviewer.agent.md");
@@ -88,14 +88,14 @@ fn a29_tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
     assert!(word(&envelope["warnings"][0]).contains("supports none of the listed tools"), "{envelope:#}");
     place.deploy(&[]);
     assert_eq!(place.read(FILES[0]), "---\nname: reviewer\ndescription: \"d\"\n---\n\nText\n");
-    // What only reads is that in Cursor.
+    // In Cursor, a subagent with only reading tools is read-only.
     place.resource("subagent://reviewer", "---\ndescription: d\ntools: [\"read\", \"web\"]\n---\nText\n");
     place.deploy(&[]);
     assert_eq!(place.read(FILES[2]), "---\nname: reviewer\ndescription: d\nreadonly: true\n---\n\nText\n");
 }
 
 #[test]
-fn a30_cursor_has_no_quotes_and_no_list_of_yaml() {
+fn a30_cursors_front_matter_has_no_quotes_and_no_yaml_list() {
     let place = place("---\nname: \"reviewer\"\ndescription: 'Reviews: it'\ntools:\n- Read\n- Grep\n---\nText\n");
     came_from(&place, "claude_code", ".claude/agents/reviewer.md");
     place.deploy(&["--target", "cursor"]);
@@ -104,7 +104,7 @@ fn a30_cursor_has_no_quotes_and_no_list_of_yaml() {
 }
 
 #[test]
-fn a_subagent_without_a_description_is_left_out_but_for_its_own_agent() {
+fn a_subagent_without_a_description_is_written_only_for_its_own_agent() {
     let place = place("---\nname: reviewer\n---\nText\n");
     came_from(&place, "claude_code", ".claude/agents/reviewer.md");
     place.deploy(&[]);
@@ -116,7 +116,7 @@ fn a_subagent_without_a_description_is_left_out_but_for_its_own_agent() {
 }
 
 #[test]
-fn a_changed_subagent_is_taken_back_from_every_form() {
+fn edits_of_a_subagent_are_accepted_from_every_format() {
     for file in FILES {
         let place = place(TEXT);
         place.deploy(&[]);
@@ -129,7 +129,7 @@ fn a_changed_subagent_is_taken_back_from_every_form() {
         place.deploy(&[]);
         assert_eq!(place.drift(&[]), [""; 0]);
     }
-    // What is no longer valid TOML is told.
+    // A file that is no longer valid TOML is reported.
     let place = place(TEXT);
     place.deploy(&[]);
     place.write(FILES[1], "name = \n");
@@ -142,7 +142,7 @@ fn a_changed_subagent_is_taken_back_from_every_form() {
 }
 
 #[test]
-fn for_the_user_two_agents_have_subagents() {
+fn in_the_users_own_folders_two_agents_get_subagents() {
     let place = place(TEXT);
     place.deploy(&["--scope", "user"]);
     assert_eq!(place.files(), ["home/.claude/agents/reviewer.md", "home/.codex/agents/reviewer.toml"]);

@@ -1,4 +1,5 @@
-//! A config repo made for the original, with what the original left on disk: who switches keeps what he had.
+//! Tests a config repo made for agentpack (the original), with the files that agentpack deployed: users who switch keep
+//! them.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -6,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
-/// Writes what the original writes after a deploy: the files, and its manifest in their root.
+/// Writes what agentpack writes when it deploys: the files, and its manifest in their root.
 fn deployed_by_the_original(place: &Place, root: &str, target: &str, files: &[(&str, &str)]) {
     let managed: Vec<Value> = files
         .iter()
@@ -55,14 +56,14 @@ fn switched() -> (Place, String) {
 }
 
 #[test]
-fn what_the_original_deployed_is_as_it_shall_be() {
+fn files_that_the_original_deployed_need_no_change() {
     let (place, repo) = switched();
     let before = place.tree();
     assert_eq!(place.planned(&["--repo", &repo]), [""; 0]);
     assert_eq!(place.drift(&["--repo", &repo]), [""; 0]);
     place.of_repo(&["deploy", "--apply", "--yes"]);
     assert_eq!(place.tree(), before, "its manifests are neither changed nor followed by ours");
-    // From now on the files are ours: they change without adopt, and what was there can come back.
+    // From now on the files belong to mcpkg: changing them needs no adopt, and a rollback restores them.
     place.module("instructions:a", "Two\n");
     place.deploy_repo();
     assert_eq!(place.read("home/.codex/AGENTS.md"), "Two\n");

@@ -1,4 +1,4 @@
-//! A rollback over files that a user changed: D5 and D6.
+//! Tests rollbacks over files that a user changed: D5 and D6.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::deploy::place::Place;
 const EDITED: &str = "root/.claude/commands/review.md";
 
 #[test]
-fn d05_a_rollback_neither_overwrites_nor_deletes_what_a_user_changed_without_adopt() {
+fn d05_a_rollback_neither_overwrites_nor_deletes_a_users_edits_without_adopt() {
     let place = Place::with_project();
     let first = place.deploy(&[]);
     place.prompt("review", "Review twice.\n");
@@ -30,14 +30,14 @@ fn d05_a_rollback_neither_overwrites_nor_deletes_what_a_user_changed_without_ado
         let told = place.ok(&["rollback", "--to", to, "--dry-run"]);
         assert!(told.ends_with("1 needs --adopt\n"), "{told}");
     }
-    // An agent is told the same, and takes the same.
+    // The same holds for an agent.
     let mut client = place.server(&["--as", "agentpack"]);
     tool_refused(&mut client, "rollback", json!({ "to": first, "yes": true }), "E_ADOPT_CONFIRM_REQUIRED");
     assert_eq!(place.tree(), edited);
     let back = tool_data(&mut client, "rollback", json!({ "to": first, "yes": true, "adopt": true }));
     client.finish();
     assert_eq!(place.read(EDITED), "Review the change.\n");
-    // Its bytes are kept, and what nobody changed since needs nothing.
+    // The overwritten bytes are kept. Unchanged files need no adopt.
     place.data(&["rollback", "--to", word(&back["event_snapshot_id"]), "--yes"]);
     assert_eq!(place.tree(), edited);
     place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
@@ -45,7 +45,7 @@ fn d05_a_rollback_neither_overwrites_nor_deletes_what_a_user_changed_without_ado
 }
 
 #[test]
-fn d05_a_mode_that_a_user_changed_is_theirs_too() {
+fn d05_a_mode_that_a_user_changed_counts_as_an_edit() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with_project();
     place.deploy(&[]);
@@ -57,7 +57,7 @@ fn d05_a_mode_that_a_user_changed_is_theirs_too() {
 }
 
 #[test]
-fn what_a_user_wrote_around_a_block_needs_no_adopt_and_stays() {
+fn text_around_a_block_needs_no_adopt_and_stays() {
     let place = Place::with_project();
     let first = place.deploy(&[]);
     place.instructions("style", "Be brief and kind.\n");
@@ -67,7 +67,7 @@ fn what_a_user_wrote_around_a_block_needs_no_adopt_and_stays() {
     place.data(&["rollback", "--to", &first, "--yes"]);
     let text = place.read("root/AGENTS.md");
     assert!(text.starts_with("Mine.\n") && text.contains("Be brief.\n"), "{text}");
-    // What they wrote in the block does.
+    // An edit inside the block needs adopt.
     place.write("root/AGENTS.md", text.replace("Be brief.", "Be loud."));
     place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
@@ -75,7 +75,7 @@ fn what_a_user_wrote_around_a_block_needs_no_adopt_and_stays() {
 }
 
 #[test]
-fn a_file_of_the_users_that_was_merely_equal_stays_as_they_made_it_since() {
+fn a_users_file_that_was_only_equal_keeps_later_edits() {
     let place = Place::with_project();
     place.write(EDITED, "Review the change.\n");
     place.deploy(&[]);
@@ -86,7 +86,7 @@ fn a_file_of_the_users_that_was_merely_equal_stays_as_they_made_it_since() {
 }
 
 #[test]
-fn a_file_that_was_merely_equal_is_mcpkgs_once_adopt_wrote_over_it() {
+fn a_file_that_was_only_equal_is_mcpkgs_once_it_is_adopted() {
     let place = Place::with_project();
     place.write(EDITED, "Review the change.\n");
     let before = place.tree();
@@ -94,7 +94,7 @@ fn a_file_that_was_merely_equal_is_mcpkgs_once_adopt_wrote_over_it() {
     place.prompt("review", "Review twice.\n");
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     place.deploy(&["--adopt"]);
-    // Nobody changed it since: neither the next deploy nor the way back asks again.
+    // Nobody has changed the file since, so neither the next deploy nor a rollback needs adopt.
     place.prompt("review", "Review thrice.\n");
     place.deploy(&[]);
     assert_eq!(place.read(EDITED), "Review thrice.\n");
@@ -102,9 +102,9 @@ fn a_file_that_was_merely_equal_is_mcpkgs_once_adopt_wrote_over_it() {
     assert_eq!(place.tree(), before);
 }
 
-/// What a colleague committed is there already when this user deploys it.
+/// A colleague committed the deployed files, so they already exist when this user deploys.
 #[test]
-fn what_was_found_as_it_shall_be_is_let_go_and_a_block_goes() {
+fn files_that_already_existed_stay_without_a_module_and_a_block_is_removed() {
     let first = Place::with_project();
     first.deploy(&[]);
     let second = Place::with_project();

@@ -1,4 +1,5 @@
-//! The targets that contract 000 does not know, such as Gemini and Copilot, named in the shell or switched on; each gets its own form, and nothing twice.
+//! Tests targets that contract 000 does not know, such as Gemini and Copilot. Each gets its own format, and no text
+//! twice.
 
 use insta::assert_snapshot;
 use mcpkg_deploy::targets::Target;
@@ -8,13 +9,13 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 use crate::support::agents;
 
-/// The targets that contract 000 does not know, but for Claude Desktop.
+/// Returns the targets that contract 000 does not know, except Claude Desktop.
 fn others() -> impl Iterator<Item = &'static str> {
     Target::all_names().into_iter().filter(|name| !Target::contract_names().contains(name) && *name != "claude_desktop")
 }
 
 impl Place {
-    /// Switches every target on.
+    /// Enables every target.
     fn all_on(&self) {
         self.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
     }
@@ -38,7 +39,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn all_means_what_is_switched_on_for_the_project_or_the_user() {
+fn all_means_the_targets_that_are_enabled_for_the_project_or_the_user() {
     let place = place();
     let targets = |arguments: &[&str]| place.data(&[&["plan"], arguments].concat())["targets"].clone();
     assert_eq!(targets(&[]), json!(Target::contract_names()));
@@ -56,7 +57,7 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     };
     let rows: Vec<String> = Target::all().iter().map(row).collect();
     assert_eq!(place.ok(&["-p", "q", "target", "list"]).lines().collect::<Vec<_>>(), rows);
-    // A project that is gone takes its choice with it.
+    // Deleting a project also deletes its choice of targets.
     place.ok(&["project", "delete", "p", "--yes"]);
     place.ok(&["project", "create", "p"]);
     assert_eq!(targets(&["-p", "p"]), json!(["claude_code", "cursor", "vscode"]));
@@ -67,7 +68,7 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
 }
 
 #[test]
-fn an_agent_names_those_of_the_contract_and_those_that_are_switched_on() {
+fn an_agent_can_name_the_contracts_targets_and_enabled_ones() {
     let place = place();
     let mut client = place.server(&["--as", "agentpack"]);
     let asked = |client: &mut _| crate::deploy::answers::tool(client, "plan", json!({ "target": "gemini" }));
@@ -78,7 +79,7 @@ fn an_agent_names_those_of_the_contract_and_those_that_are_switched_on() {
 }
 
 #[test]
-fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
+fn a8_gemini_reads_agents_md_by_an_import_and_copilot_reads_it_once() {
     let place = place();
     place.all_on();
     place.instructions("style", "Be brief.\n");
@@ -106,16 +107,16 @@ fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
     for target in others() {
         assert_eq!(place.planned(&["--target", target]), [""; 0], "{target}");
     }
-    // A change in the section of GEMINI.md is taken back.
+    // An edit of a section in GEMINI.md can be proposed.
     place.write("root/GEMINI.md", place.read("root/GEMINI.md").replace("For Gemini", "For Gemini alone"));
     let data = place.data(&["evolve", "propose", "--yes"]);
     place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
     assert_eq!(place.ok(&["resource", "show", "instructions---own"]), "For Gemini alone.\n");
-    // It was changed since it was deployed, and is as it shall be all the same: with the next deploy it is mcpkg's.
+    // The user edited the file, but it now equals the desired content. The next deploy makes it mcpkg's again.
     place.data(&["deploy", "--apply", "--yes"]);
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
-    // Where the user's GEMINI.md imports it, or is it, nothing is added.
+    // If the user's own GEMINI.md imports AGENTS.md, nothing is added.
     place.ok(&["module", "set", "instructions:own", "--enabled", "false"]);
     place.write("root/GEMINI.md", "@./AGENTS.md\n");
     place.deploy(&["--target", "gemini"]);
@@ -124,7 +125,7 @@ fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
 }
 
 #[test]
-fn a14_a_rule_stands_once_for_all_that_read_it() {
+fn a14_a_rule_is_written_once_for_all_agents_that_read_it() {
     let place = place();
     place.all_on();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n", "-d", "How: we write"]);
@@ -143,7 +144,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     let mut reasons: Vec<String> = reasons.iter().map(|agent| format!("{} {}", agent.id, agent.scoped_rule)).collect();
     reasons.sort();
     assert_eq!(place.reasons(&[]), reasons, "Copilot and VS Code read `.claude/rules`");
-    // VS Code and Copilot share one file where Claude Code is none of the targets.
+    // If Claude Code is not a target, VS Code and Copilot share a file.
     let place = self::place();
     place.ok(&["target", "enable", "copilot"]);
     place.ok(&["target", "disable", "claude_code", "codex", "cursor"]);
@@ -151,7 +152,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     place.deploy(&[]);
     assert_eq!(place.files(), ["root/.github/instructions/py.instructions.md"]);
-    // A folder's file is read by each of them by its own name, and imported where that is another one.
+    // In a folder, agents read the text from their own file name, which imports AGENTS.md if needed.
     let place = self::place();
     place.all_on();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
@@ -162,7 +163,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     assert_eq!(place.files(), own.chain(shared).collect::<Vec<_>>());
     assert!(place.read("root/src/py/GEMINI.md").contains("\n@AGENTS.md\n"));
     assert_eq!(place.reasons(&[]), ["claude_desktop only_servers"]);
-    // For Gemini alone the text is in its own file.
+    // If only Gemini is a target, the text is in its own file.
     let place = self::place();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
     place.ok(&["module", "set", "instructions:py", "--globs", "src/py/**"]);
@@ -172,7 +173,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
 }
 
 #[test]
-fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_in() {
+fn a22_to_a25_a27_a28_commands_have_the_placeholders_that_each_agent_fills_in() {
     let place = place();
     place.write(
         "root/in/.claude/commands/git/explain.md",
@@ -200,7 +201,7 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
         place.read("root/.opencode/command/git/explain.md"),
         "---\ndescription: \"Explains\"\n---\nExplain $1 to $2.\nOn !`date`.\n"
     );
-    // OpenCode has no escape, so a space keeps what is text from being filled in or run.
+    // OpenCode has no escape syntax, so a space keeps plain text from being filled in or run.
     assert_eq!(place.reasons(&["--target", "opencode"]), [""; 0]);
     assert_eq!(place.read("root/.opencode/command/costs.md"), "It costs $ 0.50, $ARGUMENTS\n");
     assert_eq!(place.read("root/.opencode/command/odd.md"), "(! `date`)\n");
@@ -210,13 +211,13 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
     assert!(place.read("root/.windsurf/workflows/git.explain.md").contains("{topic} to {reader}"));
     place.deploy(&["--target", "copilot"]);
     assert!(place.exists("root/.agents/skills/git-explain/SKILL.md"));
-    // A28: prompt files only where they are asked for.
+    // A28: prompt files are written only on request.
     assert!(!place.exists("root/.github/prompts") && !place.exists("home/.codex/prompts"));
     for target in others() {
         place.data(&["deploy", "--apply", "--yes", "--target", target]);
         assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
     }
-    // What is edited there comes back in Claude Code's words.
+    // Edits of these files are converted back to Claude Code's syntax.
     let edited = |target: &str, file: &str, from: &str, to: &str| {
         place.write(file, place.read(file).replace(from, to));
         let data = place.data(&["evolve", "propose", "--yes", "--target", target]);
@@ -241,7 +242,7 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
 }
 
 #[test]
-fn a26_gemini_gives_a_command_of_user_and_project_another_name() {
+fn a26_a_command_of_both_user_and_project_that_gemini_renames_is_reported() {
     let place = place();
     place.prompt("review", "Review.\n");
     place.deploy(&["--target", "gemini", "--scope", "user"]);
@@ -276,13 +277,13 @@ fn subagents_have_the_form_of_each_agent() {
     assert_eq!(place.reasons(&["--target", "windsurf"]), ["windsurf no_subagents"]);
     let notes = place.notes(&["plan", "--target", "gemini"]);
     assert!(notes.iter().any(|note| note.contains("does not support Task")), "{notes:?}");
-    // A list of nothing is none.
+    // If no tool is left, the list is omitted: an empty list would mean no tools.
     place.resource("subagent://reviewer", &text.replace("Read, Grep, Task", "Task"));
     let notes = place.notes(&["plan", "--target", "gemini"]);
     assert!(notes.iter().any(|note| note.contains("supports none of the listed tools")), "{notes:?}");
     place.deploy(&["--target", "gemini"]);
     assert!(!place.read("root/.gemini/agents/reviewer.md").contains("tools"));
-    // For the user each has a folder of its own.
+    // In the home folder, each agent has its own folder.
     for (target, file) in [
         ("gemini", "home/.gemini/agents/reviewer.md"),
         ("opencode", "home/.config/opencode/agent/reviewer.md"),
@@ -294,7 +295,7 @@ fn subagents_have_the_form_of_each_agent() {
 }
 
 #[test]
-fn what_is_longer_than_windsurf_reads_is_left_out() {
+fn texts_longer_than_windsurf_reads_are_left_out() {
     let place = place();
     place.instructions("long", &"x".repeat(12_001));
     place.ok(&["module", "set", "instructions:long", "--applies", "manual"]);
@@ -308,7 +309,7 @@ fn what_is_longer_than_windsurf_reads_is_left_out() {
 }
 
 #[test]
-fn claude_desktop_is_given_mcp_servers_alone() {
+fn claude_desktop_gets_only_mcp_servers() {
     let place = place();
     place.instructions("style", "Be brief.\n");
     place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");
@@ -320,7 +321,7 @@ fn claude_desktop_is_given_mcp_servers_alone() {
 }
 
 #[test]
-fn for_the_user_each_has_its_own_file() {
+fn in_the_users_own_folders_each_agent_has_its_own_file() {
     let place = place();
     place.instructions("style", "Be brief.\n");
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
@@ -336,7 +337,7 @@ fn for_the_user_each_has_its_own_file() {
 }
 
 #[test]
-fn a1_a2_a6_and_a19_are_told_by_doctor_and_status() {
+fn a1_a2_a6_and_a19_are_reported_by_doctor_and_status() {
     let place = place();
     place.instructions("style", "Be brief.\n");
     place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");

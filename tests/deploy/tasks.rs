@@ -1,5 +1,5 @@
-//! Long calls as tasks: answered at once, polled, told of, cancelled, and there after their server ended; for their
-//! asker alone.
+//! Tests long calls as tasks: the call is answered at once, and the task can be polled, watched and cancelled. Its
+//! result outlives the server, and only its requester can see it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -11,22 +11,22 @@ use crate::deploy::place::Place;
 use crate::deploy::remotes::{hung, runs, started, with_git_of};
 use crate::support::{CAPABILITIES, Client, Http, Request, Scratch, eventually, finds, http, signal};
 
-/// What a client says that has the extension.
+/// Returns the capabilities of a client that supports the tasks extension.
 fn extension() -> Value {
     json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
 }
 
-/// A server over stdio for a client with the extension.
+/// Starts a server over stdio for a client with the extension.
 pub fn client(place: &Place) -> Client {
     Client::modern_with(with_git_of(place).arg("serve"), extension())
 }
 
-/// A place with a git source, and a git that answers once the file `go` is there.
+/// Returns a place with a git source, and a git that answers only once the file `go` exists.
 fn slow() -> Place {
     slow_on(Scratch::new())
 }
 
-/// As [`slow`], in a folder that is there.
+/// Like [`slow`], in an existing folder.
 pub fn slow_on(scratch: Scratch) -> Place {
     let place = Place::on(scratch).and_git_source(&["codex: project"]);
     let git = finds("git").expect("git").display().to_string();
@@ -41,7 +41,7 @@ pub fn call(place: &Place, tool: &str) -> Value {
     json!({ "name": tool, "arguments": place.arguments(json!({})) })
 }
 
-/// Calls a tool that takes long, and returns the id of the task that it is.
+/// Makes a call that takes long, and returns the id of its task.
 #[track_caller]
 pub fn task(client: &mut Client, call: Value) -> Value {
     let begun = client.result("tools/call", call);
@@ -65,21 +65,21 @@ fn a_long_call_is_answered_at_once_and_its_result_is_polled() {
     let mut client = client(&place);
     let plan = task(&mut client, call(&place, "plan"));
     assert_eq!(client.result("tasks/get", plan.clone())["status"], "working");
-    // It holds up nobody.
+    // Other calls do not wait for it.
     client.result("prompts/list", json!({}));
     client.result("tools/call", json!({ "name": "list_prompts", "arguments": {} }));
     place.write("go", "");
     let done = ended(&mut client, &plan);
     assert_eq!((&done["status"], &done["result"]["isError"]), (&json!("completed"), &json!(false)), "{done:#}");
     assert_eq!(done["result"]["structuredContent"]["command"], "plan", "{done:#}");
-    // A client without the extension gets the answer itself.
+    // A client without the extension waits for the answer itself.
     let mut plain = Client::modern_with(with_git_of(&place).arg("serve"), json!({}));
     assert_eq!(plain.result("tools/call", call(&place, "plan"))["structuredContent"]["ok"], true);
     assert_eq!(plain.error("tasks/get", plan)["code"], -32021);
 }
 
 #[test]
-fn a_result_outlives_its_server_and_its_token_does_not() {
+fn a_result_outlives_its_server_but_is_stored_without_the_token() {
     let place = slow();
     let mut first = client(&place);
     let deploy = task(&mut first, call(&place, "deploy"));
@@ -96,7 +96,7 @@ fn a_result_outlives_its_server_and_its_token_does_not() {
         done["result"]["structuredContent"]["data"]["plan_hash"]
     );
     assert!(!kept.to_string().contains(&token), "the token was stored: {kept:#}");
-    // The token itself is as good as any.
+    // The client that received the token can still use it.
     let arguments = place.arguments(json!({ "yes": true, "confirm_token": token }));
     let applying = second.result("tools/call", json!({ "name": "deploy_apply", "arguments": arguments }));
     let applied = match applying["taskId"].is_string() {
@@ -107,7 +107,7 @@ fn a_result_outlives_its_server_and_its_token_does_not() {
 }
 
 #[test]
-fn a_cancelled_task_ends_with_what_it_started() {
+fn a_cancelled_task_also_ends_what_it_started() {
     let place = hung();
     let mut client = client(&place);
     let plan = task(&mut client, call(&place, "plan"));
@@ -118,7 +118,7 @@ fn a_cancelled_task_ends_with_what_it_started() {
     for id in started(&place) {
         eventually("git has ended", || (!runs(id)).then_some(()));
     }
-    // Once more is not a failure; what was never there is one.
+    // Cancelling again is not an error. An unknown task is one.
     client.result("tasks/cancel", plan);
     let unknown = json!({ "taskId": "01900000-0000-7000-8000-000000000000" });
     for method in ["tasks/get", "tasks/cancel"] {
@@ -135,7 +135,7 @@ fn a_task_whose_server_was_killed_has_failed() {
     let place = hung();
     let mut first = client(&place);
     let plan = task(&mut first, call(&place, "plan"));
-    // While it runs, another server of the same user shows it, and cannot cancel it.
+    // Another server of the same user shows a running task, but cannot cancel it.
     let mut second = client(&place);
     assert_eq!(second.result("tasks/get", plan.clone())["status"], "working");
     assert!(
@@ -148,7 +148,7 @@ fn a_task_whose_server_was_killed_has_failed() {
     let done = ended(&mut second, &plan);
     assert_eq!(done["status"], "failed", "{done:#}");
     assert!(done["error"]["message"].as_str().is_some_and(|why| why.contains("The server stopped")), "{done:#}");
-    // What the killed one left is swept.
+    // What the killed server left behind is removed.
     let left = std::fs::read_dir(place.scratch.path()).expect("a folder");
     assert_eq!(left.flatten().filter(|entry| entry.file_name().to_string_lossy().contains(".tasks-")).count(), 0);
     started(&place).into_iter().for_each(|id| signal(id, "KILL"));
@@ -171,7 +171,7 @@ fn a_server_that_is_asked_to_end_fails_its_tasks_in_time() {
 }
 
 #[test]
-fn a_stream_tells_of_the_tasks_that_it_names() {
+fn a_stream_notifies_of_the_tasks_that_it_names() {
     let place = hung();
     let mut client = client(&place);
     let plan = task(&mut client, call(&place, "plan"));
@@ -187,12 +187,12 @@ fn a_stream_tells_of_the_tasks_that_it_names() {
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listening, "{told}");
 }
 
-/// A server over HTTP.
+/// Starts a server over HTTP.
 fn over_http(command: &mut Command) -> Http {
     Http::spawn(command.args(["--json", "serve", "--http", "--port", "0"]))
 }
 
-/// A request of a client with the extension that shows a key.
+/// Returns a request with an access key, from a client with the extension.
 fn asked(key: &str, method: &str, params: Value) -> Request {
     http::modern("/mcp", method, params)
         .edited(|message| message["params"]["_meta"][CAPABILITIES] = extension())
@@ -200,7 +200,7 @@ fn asked(key: &str, method: &str, params: Value) -> Request {
 }
 
 #[test]
-fn over_http_a_task_is_its_keys_alone() {
+fn over_http_only_the_key_that_made_a_task_can_see_it() {
     let place = hung();
     let key = |arguments: &[&str]| {
         let made = place.scratch.json(&[&["access", "create"], arguments].concat());
@@ -215,7 +215,7 @@ fn over_http_a_task_is_its_keys_alone() {
         server.open(&asked(&mine, "subscriptions/listen", json!({ "notifications": { "taskIds": [plan["taskId"]] } })));
     assert_eq!(stream.message()["params"]["notifications"]["taskIds"][0], plan["taskId"]);
     assert_eq!(stream.message()["params"]["status"], "working");
-    // Another key's stream, poll, answer and cancel find nothing, as if it had never been.
+    // For another key, the task does not exist: it cannot watch, poll, answer or cancel it.
     let strangers = server.open(&asked(
         &other,
         "subscriptions/listen",
@@ -232,7 +232,7 @@ fn over_http_a_task_is_its_keys_alone() {
     }
     let status = |key: &str| server.send(&asked(key, "tasks/get", plan.clone())).message()["result"]["status"].clone();
     assert_eq!(status(&mine), "working");
-    // Reads are answered while it runs.
+    // Reads are answered while the task runs.
     assert!(server.send(&asked(&other, "prompts/list", json!({}))).message()["result"].is_object());
     assert_eq!(
         server.send(&asked(&mine, "tasks/cancel", plan.clone())).message()["result"],
@@ -257,7 +257,7 @@ fn a_key_that_may_only_read_has_no_tasks() {
     let request = |key: &str| asked(key, "tools/call", call(&place, "plan"));
     let answer = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| server.send(&request(&reader)).message());
-        // By then the same call of a key that may write is a task.
+        // Meanwhile, the same call with a key that may write becomes a task.
         let task = server.send(&request(&writer)).message();
         assert_eq!(task["result"]["resultType"], "task", "{task}");
         place.write("go", "");

@@ -1,4 +1,4 @@
-//! Defects about what is said, and what is refused: D20 to D23, D26, D36, D37, D38.
+//! Tests fixes of defects in messages and refusals: D20 to D23, D26, D36, D37, D38.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::deploy::answers::{tool, tool_data, word};
 use crate::deploy::place::{Place, UPSTREAM};
 
 #[test]
-fn d20_a_failure_says_its_cause_with_a_code_of_its_own() {
+fn d20_a_failure_has_its_cause_and_its_own_code() {
     let place = Place::with_project();
     place.deploy(&[]);
     let error = place.refused(&["rollback", "--to", "1795294153964472037", "--yes"], "E_SNAPSHOT_NOT_FOUND");
@@ -25,7 +25,7 @@ fn d20_a_failure_says_its_cause_with_a_code_of_its_own() {
 }
 
 #[test]
-fn d21_usage_errors_are_json_where_json_was_asked() {
+fn d21_usage_errors_are_json_with_the_json_flag() {
     let place = Place::new();
     for (arguments, command) in [
         (&["plan", "--no-such-flag"][..], "plan"),
@@ -60,7 +60,7 @@ fn d22_a_failure_names_its_whole_command() {
 }
 
 #[test]
-fn d23_explain_names_the_kind_that_was_asked() {
+fn d23_explain_returns_the_kind_that_was_requested() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     for kind in ["plan", "diff", "status"] {
@@ -88,7 +88,7 @@ fn d26_a_corrupt_lockfile_is_an_error() {
             assert!(word(&error["message"]).contains("agentpack.lock.json"), "{error:#}");
         }
     }
-    // Files that are not those that were pinned are not those that were reviewed.
+    // Files that differ from the pinned files were not reviewed, so they are refused.
     let place = Place::with_git_source(&["codex: project"]);
     let upstream = place.scratch.path().join("upstream");
     let commit = place.git(&upstream, &["rev-parse", "HEAD"]);
@@ -114,7 +114,7 @@ fn d26_a_corrupt_lockfile_is_an_error() {
 }
 
 #[test]
-fn d36_unknown_keys_are_told_with_their_position_and_what_was_meant_and_the_rest_works() {
+fn d36_unknown_keys_are_warnings_with_position_and_suggestion_and_the_rest_works() {
     let place = Place::with_repo(&["codex: project"], &[("instructions:a", "A\n")]);
     let manifest = place.read("repo/agentpack.yaml");
     let manifest = manifest.replace("version: 1\n", "version: 1\nowner: us\n");
@@ -142,7 +142,7 @@ fn d36_unknown_keys_are_told_with_their_position_and_what_was_meant_and_the_rest
         assert!(envelope["warnings"].to_string().contains("did you mean `options`?"), "{envelope:#}");
     }
     client.finish();
-    // A misspelt key that something needs is why the rest does not work either.
+    // If a required key is misspelt, the error suggests the right key.
     for (text, key, meant) in [
         ("version: 1\nprofiels: {default: {}}\n", "profiels", "profiles"),
         (
@@ -156,7 +156,7 @@ fn d36_unknown_keys_are_told_with_their_position_and_what_was_meant_and_the_rest
         let said = error.to_string();
         assert!(said.contains(key) && said.contains("did you mean") && said.contains(meant), "{error:#}");
     }
-    // What is known has its type.
+    // A known key with a value of the wrong type is an error.
     for text in ["version: 1\nprofiles: {default: {include_tags: base}}\n", "version: 1\nprofiles: [default]\n"] {
         place.write("repo/agentpack.yaml", text);
         let error = place.refused(&["plan", "--repo", &repo], "E_CONFIG_INVALID");
@@ -180,7 +180,7 @@ fn d37_conflict_markers_are_not_deployed() {
 }
 
 #[test]
-fn d38_check_tells_drift_by_the_exit_status() {
+fn d38_check_reports_drift_by_the_exit_status() {
     let place = Place::with_project();
     let status = |arguments: &[&str]| place.run(arguments).status;
     for command in ["plan", "diff", "preview", "deploy", "status"] {

@@ -1,4 +1,4 @@
-//! Defects about how much is done and kept, and what is applied: D24, D25, D27 to D32.
+//! Tests fixes of defects in what a deploy does, stores and applies: D24, D25, D27 to D32.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ use crate::deploy::place::Place;
 use crate::support::finds;
 
 #[test]
-fn d24_a_deploy_stores_what_changed_and_no_more() {
+fn d24_a_deploy_stores_only_what_changed() {
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     let text = |number: usize| format!("{number}\n").repeat(3000);
@@ -34,7 +34,7 @@ fn d24_a_deploy_stores_what_changed_and_no_more() {
     assert!(grown < 2 * whole as u64, "ten deploys of one small file took {grown} bytes; all files have {whole}");
 }
 
-/// A git in front of git that writes down what it is asked, and does `more` first. Returns the PATH with it.
+/// Puts a script before git on the PATH, which logs git's arguments and runs `more` first. Returns the PATH.
 fn watched_git(place: &Place, more: &str) -> String {
     let git = finds("git").expect("git").display().to_string();
     let log = place.scratch.path().join("git.log").display().to_string();
@@ -61,7 +61,7 @@ fn d25_each_module_is_composed_once_for_all_targets() {
 }
 
 #[test]
-fn d27_a_token_outlives_the_server_that_gave_it() {
+fn d27_a_token_outlives_the_server_that_issued_it() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
@@ -73,7 +73,7 @@ fn d27_a_token_outlives_the_server_that_gave_it() {
 }
 
 #[test]
-fn d28_arguments_left_out_and_written_out_mean_the_same() {
+fn d28_omitted_arguments_mean_the_same_as_their_defaults() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let whole = json!({ "profile": "default", "target": "all", "machine": "box", "dry_run": false });
@@ -109,7 +109,7 @@ fn d29_exactly_the_plan_that_was_confirmed_is_applied() {
 }
 
 #[test]
-fn d30_of_two_applies_with_one_token_one_wins() {
+fn d30_of_several_applies_with_one_token_one_wins() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     let token = tool_data(&mut client, "deploy", json!({}))["confirm_token"].clone();
@@ -137,7 +137,7 @@ fn d31_a_plan_that_fails_gives_no_token() {
 }
 
 #[test]
-fn d32_without_a_yes_a_dry_run_is_refused_as_well() {
+fn d32_without_yes_a_dry_run_is_refused_too() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
     for arguments in [json!({ "dry_run": true }), json!({ "dry_run": true, "yes": false, "confirm_token": "x" })] {
