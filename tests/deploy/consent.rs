@@ -210,7 +210,7 @@ fn over_http_only_a_key_that_may_consent_can_answer() {
     let error = checked("rollback", &refused["result"])["errors"][0].clone();
     assert_eq!(error["code"], "E_CONSENT_REQUIRED", "{refused:#}");
     let id = error["details"]["consent"].clone();
-    // An answer is ignored if the key may not consent, and refused if another key made the call.
+    // An answer is ignored if the key may not consent. It is refused if the request belongs to another key.
     let posted = call(&plain, json!({ "requestState": id, "inputResponses": yes }));
     assert_eq!(checked("rollback", &posted["result"])["errors"][0]["code"], "E_CONSENT_REQUIRED", "{posted:#}");
     let posted = call(&trusted, json!({ "requestState": id, "inputResponses": yes }));

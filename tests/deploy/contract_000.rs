@@ -114,7 +114,8 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     }
     client.finish();
 
-    // Under the default identity, mcpkg's own properties come after the contract's.
+    // Under the default identity, the tools keep the contract's order, and mcpkg's own properties come after the
+    // contract's.
     let mut client = place.server(&["--groups", "all"]);
     let tools = listed(&mut client);
     for tool in tools.iter().filter(|tool| TOOLS.contains(&word(&tool["name"]))) {

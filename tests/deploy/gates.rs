@@ -218,7 +218,7 @@ fn a_clock_that_goes_back_does_not_extend_a_token() {
     let error = called(&context, "deploy_apply", apply.clone()).expect_err("the clock went back");
     assert_eq!(error.code(), Code::ConfirmTokenExpired, "{error}");
     assert_eq!(place.tree(), before);
-    // A minute is what clocks are set by.
+    // Small steps back, up to a minute, are normal when a clock is set.
     context.clock.advance(1);
     assert_eq!(called(&context, "deploy_apply", apply).expect("a small step")["applied"], true);
 }

@@ -12,7 +12,7 @@ fn place() -> Place {
     place
 }
 
-/// Returns the data of a diff without the lines that change, which every change has.
+/// Returns the data of a diff without the changed lines, after checking that every change has them.
 pub fn without_lines(mut diff: Value) -> Value {
     for change in diff["changes"].as_array_mut().expect("changes") {
         let lines = change.as_object_mut().expect("an object").shift_remove("unified");

@@ -105,7 +105,7 @@ fn j3_adopt_is_needed_once_and_the_next_change_needs_none() {
 }
 
 #[test]
-fn j7_one_module_in_several_targets_goes_back_as_one() {
+fn j7_one_module_in_several_targets_is_rolled_back_as_one() {
     let ground = Ground::new();
     ground.ok(&["resource", "create", "style", "instructions://style.md", "One\n", "--mime-type", "text/markdown"]);
     ground.ok(&["prompt", "create", "fix", "One\n"]);

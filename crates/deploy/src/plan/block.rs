@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_goes_leaves_the_rest() {
+    fn removing_a_block_leaves_the_rest() {
         let after = file("mine\n", "ours\n");
         let edited = file("mine, better\n", "ours\n");
         assert_eq!(undo_in_block(edited, text("mine\n"), after.as_deref()), text("mine, better\n"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_went_into_the_block_comes_out_again() {
+    fn a_text_that_the_block_replaced_is_restored() {
         let after = file("", "Be nice.\n");
         assert_eq!(undo_in_block(file("", "Be kind.\n"), text("Be nice.\n"), after.as_deref()), text("Be nice.\n"));
         let beside = file("more\n", "Be nice.\n");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_block_comes_back_in_the_file_as_it_is_now() {
+    fn an_earlier_block_is_restored_without_changing_the_rest() {
         let (before, after) = (file("a\n", "one\n"), file("a\n", "two\n"));
         assert_eq!(undo_in_block(file("b\n", "two\n"), before, after.as_deref()), file("b\n", "one\n"));
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_its_origin_or_its_path() {
+    fn a_projects_id_comes_from_its_origin_or_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let never = CancellationToken::new();
         let git = |args: &[&str]| git::run(folder.path(), args, &Limits::new(git::LOCAL, &never));

@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_lie_where_the_original_has_them() {
+    fn layers_have_the_folders_of_the_original() {
         let choice = |machine| Choice { profile: "default", machine, project: "p1" };
         let folder = |layer, machine| folder_of(layer, &choice(machine));
         assert_eq!(folder(Layer::Machine, "m"), Some("overlays/machines/m".into()));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn d37_conflict_markers_are_known_by_all_three() {
+    fn d37_a_conflict_needs_all_three_markers() {
         let whole = "a\n<<<<<<< ours\nb\n=======\r\nc\n>>>>>>> theirs\n";
         assert!(has_conflict(whole.as_bytes()));
         for part in ["<<<<<<< ", "=======", ">>>>>>> "] {

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_patch_of_the_file() {
+    fn refuses_texts_that_are_not_a_patch_of_the_file() {
         let change = "@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
         for (text, says) in [
             (patch(change).replace("--- a/d/f.md", "--- /dev/null"), "creates or deletes"),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_over_what_is_usable() {
+    fn takes_over_usable_entries() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(read(root, target("codex")), (vec![], vec![]));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn warns_of_what_is_not() {
+    fn warns_of_unusable_entries() {
         let folder = tempfile::tempdir().unwrap();
         for (text, count, says) in [
             ("{".to_owned(), 0, "malformed"),

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agents_own_folders_are_no_deploy_roots() {
+    fn an_agents_own_folders_are_not_deploy_roots() {
         let home = Path::new("/home/ada");
         let moved = BTreeMap::from([(Target::all()[0], PathBuf::from("/codex"))]);
         for own in ["/home/ada", "/home", "/", "/home/ada/.codex", "/home/ada/.claude/x", "/home/ada/.config/x"] {

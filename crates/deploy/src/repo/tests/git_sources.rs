@@ -71,7 +71,7 @@ fn branches_tags_and_commits_are_found_and_kept() {
 }
 
 #[test]
-fn a_pin_holds_and_what_differs_from_it_is_refused() {
+fn a_pin_is_used_and_files_that_differ_from_it_are_refused() {
     let scratch = Scratch::new();
     let (folder, first) = upstream(&scratch);
     let url = format!("file://{}", folder.display());

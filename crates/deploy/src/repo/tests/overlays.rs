@@ -75,7 +75,7 @@ fn patches_change_lines_and_set_the_files_layer() {
 }
 
 #[test]
-fn an_overlay_is_of_one_kind() {
+fn an_overlay_has_one_kind() {
     let scratch = repo();
     let meta = format!("overlays/{}/.agentpack", key());
     scratch.write(&format!("{meta}/patches/n.txt.patch"), "");

@@ -186,7 +186,7 @@ fn refuses_where_nothing_can_be_proposed() {
 }
 
 #[test]
-fn a_repo_may_be_a_folder_of_another() {
+fn a_config_repo_may_be_a_folder_of_a_git_repository() {
     let scratch = repo();
     std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
     let top = scratch.folder.path();
