@@ -43,12 +43,12 @@ pub struct App {
     pub stacks: [Vec<Level>; 6],
     pub typing: Typing,
     pub asking: Option<Asking>,
-    /// Questions of other operations, to show after the current one.
+    /// Questions from other operations, which wait until the current question is answered.
     later: VecDeque<Question>,
     /// Closed [`Place::Ask`] panels whose agent is still running.
     pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
-    /// The lines of the error that the message names.
+    /// The full text of the error that `message` summarizes. Enter shows it.
     pub(super) failure: Option<Vec<Line>>,
     /// The note to send with the next approval or denial. It stays until that succeeds.
     pub note: String,
@@ -66,7 +66,7 @@ pub struct App {
     pub page: usize,
     generation: u64,
     has_mouse: bool,
-    /// Whether the next Ctrl-C leaves, although there is unsaved text or an agent is running.
+    /// Whether the next Ctrl-C quits, even if there is unsaved text or a running agent.
     pub(super) is_leaving: bool,
 }
 
@@ -243,7 +243,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Loads more rows of the list, unless that is being done.
+    /// Loads more rows of the list, unless they are already being loaded.
     pub fn more(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
         if level.part == level.loaded {
@@ -252,7 +252,7 @@ impl App {
         }
     }
 
-    /// Searches the database for the words of the filter, if not all rows are loaded.
+    /// Searches the database for the words of the filter, if not all rows of the list are loaded.
     pub fn search_database(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
         if level.is_searched() && level.part.words != level.filter {
@@ -355,7 +355,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Says who asks for consent now, unless the user is looking at the inbox or at another message.
+    /// Shows a message about a new request for consent, unless the inbox or another message is on the screen.
     fn announce(&mut self, inbox: &List) {
         let asks = |row: &&Row| row.id.starts_with("ask ");
         let now = inbox.rows.iter().filter(asks).map(|row| row.id.clone()).collect();
@@ -433,7 +433,7 @@ impl App {
                     }
                 }
             }
-            // You said no, which is not a failure.
+            // The user answered no, which is not a failure.
             Err(error) if error.code() == Code::ConfirmRequired => self.say(Tone::Plain, &error.to_string()),
             Err(error) => self.fail(error, Some(invocation)),
         }

@@ -8,8 +8,8 @@ use super::level::{Level, Shown};
 use super::message::{Copied, Task};
 
 impl App {
-    /// Copies the shell command of the form, of the first action that runs an operation, or else the one that shows the marked
-    /// row.
+    /// Copies a shell command: the form's command, else that of the first action that runs an operation, else the
+    /// command that shows the selected row.
     pub(super) fn copy_command(&mut self, tasks: &mut Vec<Task>) {
         let command = match self.form() {
             Some(form) => Some(form.invocation()),
@@ -25,8 +25,8 @@ impl App {
         }
     }
 
-    /// Copies the text that has the focus: the marked row of a list, or else the whole text, diff or editor. Hidden characters
-    /// are copied as the marks that stand for them on the screen, except from an editor.
+    /// Copies the text that has the focus: the selected row of a list, or else the whole text, diff or editor. Hidden
+    /// characters are copied as the marks that the screen shows for them, except from an editor.
     pub(super) fn copy_text(&mut self, tasks: &mut Vec<Task>) {
         let copied = self.level().copied();
         match copied.filter(|copied| !copied.text.trim().is_empty()) {
@@ -35,7 +35,7 @@ impl App {
         }
     }
 
-    /// Says that a text was copied or, if it is too long for the clipboard, shows it.
+    /// Reports that a text was copied. If it was too long for the clipboard, shows the text instead.
     pub(super) fn copied(&mut self, copied: &Copied, is_copied: bool) {
         let Copied { what, text } = copied;
         if is_copied {
@@ -92,7 +92,7 @@ fn texts(lines: &[Line]) -> Vec<String> {
     lines.iter().map(Line::text).collect()
 }
 
-/// Returns the cells of a row that have a text, with two blanks between them.
+/// Joins the cells of a row that are not empty, with two spaces between them.
 fn cells(row: &Row) -> String {
     let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text()).filter(|text| !text.is_empty()).collect();
     cells.join("  ")

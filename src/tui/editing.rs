@@ -30,7 +30,7 @@ impl App {
         }
     }
 
-    /// Handles a key of the editor while its lower pane neither asks nor offers anything.
+    /// Handles a key of the editor while its lower pane shows neither a question nor a picker.
     pub(super) fn plain_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let (page, is_read_only) = (isize::try_from(self.page.max(1)).unwrap_or(1), self.is_read_only);
         let Some(editor) = self.open_editor() else { return false };
@@ -148,13 +148,13 @@ impl App {
         }
     }
 
-    /// Opens the picker for what fits at a spot.
+    /// Opens the picker with suggestions for a spot. With `completes`, a single suggestion is taken at once.
     fn pick(&mut self, spot: Spot, completes: bool, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         editor.requests += 1;
         let number = editor.requests;
         match &mut editor.lower {
-            // A picker that is already open keeps its rows until the next answer is there.
+            // A picker that is already open keeps its rows until the next answer arrives.
             Lower::Picker(picking) => (picking.wanted, picking.marked) = (number, 0),
             lower => {
                 let spot = Some(spot.clone());
@@ -224,12 +224,12 @@ impl App {
         true
     }
 
-    /// Takes the marked row of the picker.
+    /// Takes the selected row of the picker.
     pub(super) fn take_pick(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         let Lower::Picker(picking) = &editor.lower else { return };
         let Some(pick) = picking.rows().get(picking.marked).map(|pick| (*pick).clone()) else { return };
-        // A row for an earlier text would write over what was typed since.
+        // The row is from an older answer. Its position may be wrong now, and writing it could overwrite newer text.
         if matches!(pick.does, Does::Write(_)) && picking.shown != picking.wanted {
             return;
         }
@@ -345,7 +345,7 @@ impl App {
             KeyCode::Tab => {
                 let before = editor.buffer.lines()[line - 1].chars().take(column - 1).collect::<String>();
                 match before.trim_matches([' ', '-']).is_empty() {
-                    // At the beginning of a line, Tab indents. YAML allows no tabs, so insert blanks.
+                    // At the beginning of a line, Tab indents. YAML allows no tabs, so insert spaces.
                     true => self.edited(|editor| editor.insert("  "), tasks),
                     false => self.pick(Spot::Cursor(line, column), true, tasks),
                 }
@@ -354,7 +354,7 @@ impl App {
             _ if is_control(key, 'r') => self.edited(Editor::redo, tasks),
             _ => {
                 self.edited(|editor| editor.input(key), tasks);
-                // The picker follows what is typed.
+                // Update the picker for the new text and cursor.
                 let Some(editor) = self.open_editor().filter(|_| is_picking) else { return };
                 let (line, column) = editor.cursor();
                 self.pick(Spot::Cursor(line, column), false, tasks);

@@ -22,13 +22,13 @@ pub enum Lower {
     Picker(Box<Picking>),
     /// The diff that saving would make. `y` saves.
     Difference(Vec<Line>),
-    /// What is lost if the changes are thrown away. `y` does it.
+    /// The changes that would be lost if the text is thrown away. `y` throws it away.
     Lost(Vec<Line>),
-    /// What somebody else saved in the meantime.
+    /// The version that somebody else saved in the meantime.
     Meanwhile(Box<Versions>),
 }
 
-/// An open picker: a [`Picker`] from a worker, and what the user has typed and marked in it.
+/// An open picker: a [`Picker`] from a worker, the words that the user typed, and the selected row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picking {
     pub spot: Option<Spot>,
@@ -36,9 +36,9 @@ pub struct Picking {
     pub picker: Option<Picker>,
     /// Words that narrow the list.
     pub words: String,
-    /// The row for the words themselves, if the argument takes them as its value.
+    /// The row for the typed words themselves, if the argument accepts them as a value.
     pub literal: Option<Pick>,
-    /// The index of the marked row.
+    /// The index of the selected row.
     pub marked: usize,
     /// The number of the latest request. Answers to earlier ones are dropped.
     pub wanted: u64,
@@ -64,7 +64,7 @@ impl Picking {
         matches!(&self.spot, Some(Spot::Pointer(pointer)) if picker::takes_command(pointer))
     }
 
-    /// Returns the pointer of the value that is picked.
+    /// Returns the pointer of the value that the picker sets.
     pub fn pointer(&self) -> &str {
         match (&self.picker, &self.spot) {
             (Some(picker), _) => &picker.pointer,
@@ -94,8 +94,8 @@ pub struct Editor {
     pub plan: Vec<Line>,
     pub lower: Lower,
     pub half: Half,
-    /// The pointer of the form's selected row. The cursor of the text is at the same value; if the text does not have the
-    /// value, at its step.
+    /// The pointer of the form's selected row. The cursor of the text is at the same value, or at its step if the
+    /// text does not contain the value.
     pub chosen: String,
     /// The value that is typed into the form.
     pub words: String,
@@ -110,7 +110,7 @@ pub struct Editor {
     pub top: usize,
     /// The first visible line of the lower pane.
     pub scroll: usize,
-    /// The number of the latest request of a picker.
+    /// The number of the latest request for picker rows.
     pub requests: u64,
     /// The pointer of the row to select when the next form arrives.
     pub wanted: Option<String>,
@@ -286,8 +286,8 @@ impl Editor {
         }
     }
 
-    /// Takes the form of the current text. Selects the row `wanted`, if there is one. Otherwise the selected row stays, if
-    /// it is still there.
+    /// Replaces the form by the one of the current text. Selects the row `wanted`, if there is one. Otherwise the
+    /// selection stays on its row, if that row still exists.
     pub fn take_fields(&mut self, fields: Fields) {
         self.fields = fields;
         if let Some(wanted) = self.wanted.take() {
@@ -332,8 +332,8 @@ impl Editor {
         pointer.clone_into(&mut self.chosen);
     }
 
-    /// Returns a finding and its index: in the form, that of the selected row; in the text, the one at the cursor or else
-    /// the first one on the cursor's line.
+    /// Returns the current finding and its index. In the form, it is the finding of the selected row. In the text, it
+    /// is the one at the cursor, or else the first one on the cursor's line.
     pub fn finding(&self) -> Option<(usize, &Finding)> {
         if self.half == Half::Form {
             let found = self.field().and_then(|field| self.fields.finding(field, &self.findings))?;
@@ -389,13 +389,13 @@ impl Editor {
     }
 }
 
-/// Returns a text as `$EDITOR` leaves it.
+/// Opens a text in `$EDITOR`. Returns the edited text.
 pub fn rewritten(name: &str, text: &str) -> Result<String> {
     let (_, edited) = mcpkg_base::editor::edit(name, "yaml", text, "set EDITOR, or type the text here with `e`")?;
     String::from_utf8(edited).map_err(|_| Error::new(Code::InvalidArgument, "The edited text is not valid UTF-8"))
 }
 
-/// Makes a buffer of a text, without its last line end.
+/// Makes a buffer from a text, without the newline at its end.
 fn buffer(text: &str, newline: &str) -> TextArea<'static> {
     TextArea::new(text.strip_suffix(newline).unwrap_or(text).split(newline).map(str::to_owned).collect())
 }

@@ -1,4 +1,5 @@
-//! The questions of the editor: whether to save a text, to throw it away, or to take in what somebody else saved meanwhile.
+//! The editor's questions: whether to save a text, to throw it away, or to merge what somebody else saved in the
+//! meantime.
 
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::Tone;
@@ -10,7 +11,7 @@ use super::editor::{Editor, Lower};
 use super::message::{Task, Work};
 
 impl App {
-    /// Handles a key while the lower pane asks. Returns false if the editor handles the key as usual.
+    /// Handles a key while the lower pane asks a question. Returns false if the editor does not use the key.
     pub(super) fn question_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let page = isize::try_from(self.page.max(1)).unwrap_or(1);
         let Some(editor) = self.open_editor() else { return false };

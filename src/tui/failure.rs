@@ -1,4 +1,4 @@
-//! Errors: one line in the footer, and the whole error with its hints and the command behind enter.
+//! Shows errors: one line in the footer and, after enter, the whole error with its hints and the command that failed.
 
 use mcpkg_base::error::Error;
 use mcpkg_console::screen::{Line, Screen, Tone};
@@ -10,7 +10,7 @@ use super::level::{Level, Shown};
 use super::message::failed;
 
 impl App {
-    /// Says that something failed. Until the next key, enter shows the whole error, and the command that failed.
+    /// Shows an error in the footer. Until the next key, enter shows the whole error and the command that failed.
     pub(super) fn fail(&mut self, error: &Error, call: Option<&Invocation>) {
         self.say(Tone::Bad, &failed(error));
         let mut lines = reply::error(error);
@@ -18,7 +18,8 @@ impl App {
         self.failure = Some(lines);
     }
 
-    /// Shows the error that the footer names, if the key is enter. Returns false for any other key, or if there is no error.
+    /// Shows the whole error of the footer if the key is enter. Returns false for any other key, or if there is no
+    /// error.
     pub(super) fn open_failure(&mut self, key: KeyEvent) -> bool {
         let Some(lines) = self.failure.take() else { return false };
         if key.code != KeyCode::Enter || self.typing != Typing::Nothing {

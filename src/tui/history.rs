@@ -1,4 +1,4 @@
-//! The history of a text: undoes and redoes its edits one by one.
+//! The edit history of a text, for undo and redo.
 
 /// A line and column of the text, counted from 0.
 pub type Cursor = (usize, usize);
@@ -20,7 +20,7 @@ pub struct History {
 }
 
 impl History {
-    /// Records that a text became another one. Letters, digits and `_` that are typed one after the other are one edit.
+    /// Records a change of the text. Letters, digits and `_` that are typed one after the other become one edit.
     pub fn record(&mut self, (old, before): (&str, Cursor), (new, after): (&str, Cursor)) {
         self.undone.clear();
         let edit = Edit::between((old, before), (new, after));
@@ -34,7 +34,7 @@ impl History {
         self.done.push(edit);
     }
 
-    /// Takes the last edit back. Returns the text and the cursor before it.
+    /// Undoes the last edit. Returns the text and the cursor before it.
     pub fn undo(&mut self, text: &str) -> Option<(String, Cursor)> {
         let edit = self.done.pop()?;
         let undone = edit.replaced(text, &edit.inserted, &edit.removed)?;
@@ -43,7 +43,7 @@ impl History {
         Some((undone, cursor))
     }
 
-    /// Makes the last undone edit again.
+    /// Redoes the last undone edit. Returns the text and the cursor after it.
     pub fn redo(&mut self, text: &str) -> Option<(String, Cursor)> {
         let edit = self.undone.pop()?;
         let redone = edit.replaced(text, &edit.removed, &edit.inserted)?;

@@ -106,8 +106,8 @@ impl App {
     /// Handles a key that is typed as text, into the target that `typing` names. Esc stops typing.
     fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if key.code == KeyCode::Esc {
-            // While the text is typed, the first esc closes the picker, and typing goes on. While the words of a picker are
-            // typed, it ends the typing, as in every list.
+            // While the user types the text, the first esc only closes the picker. While the user types the words of a
+            // picker, esc ends the typing, as in every list.
             if self.typing == Typing::Editor && self.close_picker() {
                 return;
             }
@@ -156,7 +156,7 @@ impl App {
     }
 
     /// Selects the first row if the filter has hidden the selected one. In the palette, always selects the best match. In a
-    /// text, goes to a line that has the words.
+    /// text, scrolls to a line that contains the filter.
     fn filtered(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
         if level.is_text() {
@@ -374,7 +374,7 @@ impl App {
                 let last = match level.shown_diff() {
                     // The cursor goes to the last row, and the screen follows it.
                     Some(diff) => diff.rows(&level.diff).len().saturating_sub(1),
-                    // The lines of the help may be longer than a row, so that fewer of them fit.
+                    // Long lines of the help wrap, so fewer of them fit on a page. Drawing limits the scroll further.
                     None if level.place == Place::Help => level.lines().len().saturating_sub(1),
                     None => level.lines().len().saturating_sub(page),
                 };

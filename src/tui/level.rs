@@ -31,7 +31,7 @@ impl Shown {
     }
 }
 
-/// A run of the user's agent that has not ended.
+/// A run of the user's agent that is still in progress.
 pub struct Asked {
     pub invocation: Invocation,
     pub cancelled: CancellationToken,
@@ -47,7 +47,7 @@ pub struct Level {
     pub preview: Shown,
     /// The place that `preview` shows or is loading.
     pub previewed: Option<Place>,
-    /// The index of the view of the preview that the user chose with `v`. It holds for all rows of the list.
+    /// The index of the preview's view, which the user chose with `v`. It applies to all rows of the list.
     pub preview_view: usize,
     /// The names of the views of the preview that was loaded last.
     pub preview_views: &'static [&'static str],
@@ -65,7 +65,8 @@ pub struct Level {
     pub editor: Option<Box<Editor>>,
     /// The run of the user's agent that a panel has started.
     pub asked: Option<Asked>,
-    /// What the agent of the panel has done. Rows that open a draft can be selected, after the fields of the form.
+    /// The rows that say what the panel's agent has done. Rows that open a draft can be selected, after the form's
+    /// fields.
     pub reports: Vec<Row>,
     /// The index of the selected field of a form. In a panel, higher numbers select the reports that open a draft.
     pub field: usize,
@@ -127,13 +128,13 @@ impl Level {
         if self.place == Place::Palette {
             return palette::matching(&list.rows, &self.filter);
         }
-        // The rows that a search has found match in their own way, such as by a word of the text.
+        // The database has already filtered rows that a search has found. They may match only by a word of their text.
         let is_whole = self.filter.is_empty() || !self.loaded.words.is_empty();
         let keep = |row: &&Row| is_whole || (!row.is_heading && row.matches(&self.filter));
         list.rows.iter().filter(keep).collect()
     }
 
-    /// Returns whether the filter is to be searched for in the database, because not all rows are loaded.
+    /// Returns whether the filter must search the database, because not all rows are loaded.
     pub fn is_searched(&self) -> bool {
         let Some(Screen { body: Body::List(list), .. }) = self.shown.screen() else { return false };
         self.place.has_search() && (!self.loaded.words.is_empty() || list.rows.iter().any(Row::is_more))
@@ -313,7 +314,7 @@ impl Level {
         matches!(self.shown.screen(), Some(Screen { body: Body::Text(_) | Body::Diff(_), .. }))
     }
 
-    /// Returns for each line whether `.` and `,` stop there: in a text with a filter, at the lines that contain it.
+    /// Returns for each line whether `.` and `,` stop there. With a filter, they stop at the lines that contain it.
     fn stops(&self) -> Vec<bool> {
         let words = self.filter.to_lowercase();
         let found = |line: &Line| line.text().to_lowercase().contains(&words);

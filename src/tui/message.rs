@@ -24,9 +24,9 @@ pub enum Message {
     Loaded(Ticket, Result<Box<Screen>>),
     /// A survey of this machine ended, so the inbox has to be loaded again.
     Surveyed,
-    /// This or another process committed this many events. With the name of the project that is selected now.
+    /// This or another process committed this many events. The name is that of the project that is selected now.
     Changed(usize, String),
-    /// The database was replaced by a backup. With the name of the project that is selected now.
+    /// The database was replaced by a backup. The name is that of the project that is selected now.
     Restored(String),
     /// `true` if the database cannot be read, `false` once it can be read again.
     Lost(bool),
@@ -61,9 +61,9 @@ pub enum Edited {
     Planned(Vec<Line>),
     /// A value was set: its pointer, and the new text.
     Set(String, Result<String>),
-    /// What fits at a spot, or the values of a provider: the answer to the request with this number.
+    /// Suggestions for a spot, or the values of a provider: the answer to the request with this number.
     Picked(u64, Result<Picker>),
-    /// What saving would change in meaning.
+    /// Describes how saving would change what the workflow does.
     Meant(Vec<Line>),
     /// The text as `$EDITOR` left it.
     Rewritten(Result<String>),
@@ -71,7 +71,7 @@ pub enum Edited {
     Saved(String, Saved),
 }
 
-/// Work on an edited text. Each has its result in [`Edited`].
+/// Work on an edited text. Each kind of work has its result in [`Edited`].
 pub enum Work {
     /// Sets the value at a pointer, or removes it.
     Set {
@@ -79,7 +79,7 @@ pub enum Work {
         value: Option<String>,
         new_input: bool,
     },
-    /// Looks for what fits at a spot. `number` identifies the request.
+    /// Looks for suggestions at a spot. `number` identifies the request.
     Suggest {
         spot: Spot,
         words: String,
@@ -124,7 +124,8 @@ pub struct Question {
 /// Work for a worker thread or, if it needs the terminal or ends the console, for the main loop.
 pub enum Task {
     Load(Ticket),
-    /// Surveys this machine: with `true` everything, with `false` only the deployed files if there was a survey before.
+    /// Surveys this machine: with `true` everything, with `false` only the deployed files, if there was an earlier
+    /// survey.
     Survey(bool),
     Run(Invocation),
     /// Runs an operation that reports while it runs, until the token is cancelled.

@@ -1,4 +1,4 @@
-//! Takes the results of work on an edited text.
+//! Applies the results of work on an edited text.
 
 use mcpkg_base::error::Result;
 use mcpkg_console::document::Saved;
@@ -12,7 +12,7 @@ use super::editor::Lower;
 use super::message::{Edited, Task, Version};
 
 impl App {
-    /// Takes the result of work on a text. A result for an older version of the text is dropped, except for errors of
+    /// Applies the result of work on a text. A result for an older version of the text is dropped, except for errors of
     /// [`Edited::Set`], for [`Edited::Picked`], which has its own number, and for [`Edited::Saved`].
     pub(super) fn worked(&mut self, version: Version, result: Edited, tasks: &mut Vec<Task>) {
         if let Edited::Saved(text, saved) = result {
@@ -46,7 +46,8 @@ impl App {
                 editor.wanted = None;
                 self.say(Tone::Warning, "The text changed in the meantime; the value was not set");
             }
-            // The terminal belonged to $EDITOR, so the text here is still the one that it got.
+            // $EDITOR had the terminal, so nobody could change the text here in the meantime. No version check is
+            // needed.
             Edited::Rewritten(Ok(text)) => self.edited(|editor| editor.replace(&text), tasks),
             Edited::Rewritten(Err(error)) => self.fail(&error, None),
             Edited::Picked(number, result) => self.picked(version, number, result, tasks),
@@ -79,7 +80,7 @@ impl App {
         }
     }
 
-    /// Takes the outcome of saving a text. The user may have typed more, or gone elsewhere, in the meantime.
+    /// Applies the outcome of saving a text. The user may have typed more, or opened another screen, in the meantime.
     fn saved(&mut self, version: Version, text: String, saved: Saved, tasks: &mut Vec<Task>) {
         self.running = self.running.saturating_sub(1);
         let levels = self.stacks.iter_mut().flatten();

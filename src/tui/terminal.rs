@@ -101,7 +101,8 @@ impl Terminal {
         self.aside(platform::stop_self)
     }
 
-    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`].
+    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`]
+    /// or cannot be written.
     pub fn copy(&mut self, text: &str) -> bool {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
         let copies = || write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush());

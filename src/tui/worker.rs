@@ -51,7 +51,7 @@ impl Workers {
             let mut waiting = VecDeque::new();
             while let Some(ticket) = next(&tickets, &mut waiting) {
                 let screen = unless_panicked(|| match ticket.place {
-                    // Items from the database appear at once, those of the survey when it has ended.
+                    // Items from the database appear at once, and items from the survey when it has ended.
                     Place::Inbox => inbox::screen(&reader, known(&survey).as_ref()),
                     _ => mcpkg_console::load(&ticket.place, &reader, &ticket.part),
                 });
@@ -75,7 +75,7 @@ impl Workers {
         let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
             while let Some((version, text, has_plan)) = newest(&described) {
-                // While a text cannot be read as a workflow, its last form stays.
+                // If the text cannot be read as a workflow, the form keeps its last state.
                 if let Ok(fields) = Fields::read(&reader, &text)
                     && sender.send(Message::Edited(version, Edited::Described(fields))).is_err()
                 {
@@ -146,7 +146,8 @@ impl Workers {
     }
 }
 
-/// Waits for a load, and returns the first one that is still wanted: of searches of the same place, only the newest is.
+/// Waits for a load, and returns the first one that is still needed. A search is skipped if a later load of the same
+/// place is waiting.
 fn next(tickets: &Receiver<Ticket>, waiting: &mut VecDeque<Ticket>) -> Option<Ticket> {
     loop {
         if waiting.is_empty() {
@@ -161,7 +162,7 @@ fn next(tickets: &Receiver<Ticket>, waiting: &mut VecDeque<Ticket>) -> Option<Ti
     }
 }
 
-/// Waits for work, and returns the newest one. Older texts that queued up are not worth a check any more.
+/// Waits for work, and returns the newest one. Older texts in the queue are outdated and need no check.
 fn newest<T>(queue: &Receiver<T>) -> Option<T> {
     let first = queue.recv().ok()?;
     Some(queue.try_iter().last().unwrap_or(first))
@@ -187,7 +188,7 @@ fn known(survey: &Mutex<Option<Survey>>) -> Option<Survey> {
     survey.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Makes the surveys that are wanted, one at a time. Requests that queued up are answered by one survey.
+/// Runs the requested surveys, one at a time. One survey answers all requests that are in the queue.
 fn look_around(context: &Context, wanted: &Receiver<bool>, survey: &Mutex<Option<Survey>>, messages: &Sender<Message>) {
     while let Ok(first) = wanted.recv() {
         let is_whole = wanted.try_iter().fold(first, |one, other| one || other);

@@ -104,7 +104,7 @@ mod tests {
     use crate::tui::app::{App, Typing};
     use crate::tui::message::{Message, Task};
 
-    /// Returns a panel with a request for one of two agents.
+    /// Returns a panel with a filled-in request and two agents to choose from.
     fn panel() -> App {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
@@ -141,7 +141,7 @@ mod tests {
         let call = call.clone();
         let command = call.command();
         assert!(command.starts_with("mcpkg ask '--agent=claude-code' '--timeout=10m' 'Create"), "{command}");
-        // Without times, since they depend on the time zone.
+        // The items have no times, because the drawn times would depend on the time zone.
         let items = json!([
             { "kind": "call", "tool": "search_commands", "outcome": "ok", "shown": "search_commands: 665 bytes" },
             { "kind": "call", "tool": "execute", "outcome": "E_CONSENT_REQUIRED", "shown": "execute: E_CONSENT_REQUIRED" },

@@ -1,4 +1,4 @@
-//! Draws a diff: unified, or in a column for each text. The row of the cursor starts with `>`.
+//! Draws a diff, unified or with one column for each text. The row of the cursor starts with `>`.
 
 use mcpkg_console::diff::{Diff, Shown};
 use mcpkg_console::screen::Tone;
@@ -18,7 +18,7 @@ pub fn draw(frame: &mut Frame<'_>, diff: &Diff, level: &Level, has_cursor: bool,
     let rows = diff.rows(&level.diff);
     let cursor = level.scroll.min(rows.len().saturating_sub(1));
     let drawn = |row: &Shown| drawn(row, area.width, is_ascii);
-    // At most half of the screen shows rows before the cursor. A long line takes several of them.
+    // At most half of the screen shows rows before the cursor. A long row of the diff takes several screen rows.
     let (mut first, mut above) = (cursor, 0);
     while let Some(row) = first.checked_sub(1).map(|at| &rows[at]).filter(|_| has_cursor || cursor > 0) {
         above += drawn(row).len();

@@ -17,7 +17,7 @@ use crate::tui::level::Level;
 /// The width of the signs and line numbers.
 const GUTTER: u16 = 9;
 
-/// From this width on, the form is beside the text, and the plan beside the findings.
+/// From this width on, the form is drawn next to the text, and the plan next to the findings.
 const THREE: u16 = 120;
 
 /// Below this size, a picker, a diff or a conflict takes the whole body of the screen.
@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
         false if editor.half == Half::Form => fields::draw(frame, editor, upper, *typing == Typing::Value, is_ascii),
         false => buffer(frame, editor, upper, *typing == Typing::Editor),
     }
-    // The plan is beside the findings or the picker, but a diff needs the whole width.
+    // The plan is drawn next to the findings or the picker, but a diff needs the whole width.
     match is_wide && matches!(editor.lower, Lower::Findings | Lower::Picker(_)) {
         true => {
             let [left, right] = columns(frame, below, is_ascii);
@@ -65,7 +65,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
     usize::from(page).max(1)
 }
 
-/// Returns the keys of the footer.
+/// Returns the keys and their labels for the footer.
 pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
     match (&editor.lower, editor.half) {
         (Lower::Picker(picking), _) if picking.is_search() => &[("enter", "pick"), ("/", "search"), ("esc", "close")],

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use super::look::{cut, style};
 use crate::tui::editor::{Editor, Half, Picking};
 
-/// Below this width, the form leaves out what an argument takes.
+/// Below this width, the form hides the column that says which values an argument takes.
 const NARROW: usize = 56;
 
 /// The text of a form without steps and inputs.
@@ -42,7 +42,7 @@ pub fn draw(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_typing: bool,
         lines.push(row(editor, field, mark, is_marked, typed, [names, takes, width], is_ascii));
     }
     if rows.len() == 1 {
-        // A new workflow has a name and nothing else.
+        // A new workflow has only the row for its name, so the hint is drawn below it.
         lines.extend([Line::default(), Line::raw(cut(NOTHING, width, is_ascii))]);
     }
     frame.render_widget(Paragraph::new(lines), area);
@@ -105,7 +105,7 @@ fn row(
     Line::from(spans)
 }
 
-/// Draws the picker: what the place takes, and the rows that fit.
+/// Draws the picker: its title with the typed words, and below it the rows around the selected one.
 pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bool) {
     let width = usize::from(area.width);
     let title = match &picking.picker {
@@ -144,8 +144,8 @@ pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bo
         }
         lines.push(Line::from(spans));
     }
-    // The user must see the whole request of a provider before choosing it. If the marked row is too narrow for its
-    // remark, the last row repeats it.
+    // The user must see the whole request of a provider before choosing it. If the marked row is cut, its detail is
+    // repeated in the last row.
     if let Some(detail) = detail.filter(|detail| is_cut && !detail.text().is_empty()) {
         lines.truncate(height.max(2));
         lines.push(Line::from(Drawn::styled(cut(&format!(" {}", detail.text()), width, is_ascii), style(detail.tone))));

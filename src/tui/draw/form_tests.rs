@@ -1,4 +1,4 @@
-//! Draws the form, the picker and the two sides of a save at several sizes, and checks what their keys do.
+//! Draws the form, the picker and the conflict after a save at several sizes, and checks what their keys do.
 
 use mcpkg_console::document::{Saved, Versions};
 use mcpkg_console::picker::{self, Spot};
@@ -31,7 +31,7 @@ fn the_picker_at_four_widths() {
 }
 
 #[test]
-fn what_somebody_saved_meanwhile_at_four_widths() {
+fn a_save_conflict_at_four_widths() {
     for (columns, rows) in [(40, 12), (80, 24), (120, 24), (200, 40)] {
         let mut app = planned();
         overtake(&mut app);
@@ -82,7 +82,7 @@ pub(super) fn picks(app: &mut App) {
     answer(app, Edited::Picked(*number, Ok(picker::of(&data, spot, ""))));
 }
 
-/// Tells the editor that somebody else has saved the workflow.
+/// Reports to the editor that somebody else has saved the workflow in the meantime.
 fn overtake(app: &mut App) {
     let text = open(app).text();
     let versions = Versions {
@@ -105,7 +105,7 @@ fn the_form_and_the_text_have_one_cursor() {
     press(&mut app, KeyCode::Char('k'));
     assert_eq!((open(&app).cursor().0, open(&app).chosen.as_str()), (5, "/steps/0"));
     press(&mut app, KeyCode::Char('v'));
-    // An argument that the text does not have is a row, and the cursor of the text waits at its step.
+    // An argument that is missing in the text has a row too. For that row, the cursor of the text stays at the step.
     press(&mut app, KeyCode::Char('j'));
     assert_eq!((open(&app).cursor().0, open(&app).chosen.as_str()), (5, "/steps/0/with/name"));
     press(&mut app, KeyCode::Char('j'));
@@ -120,7 +120,7 @@ fn the_form_and_the_text_have_one_cursor() {
 fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     let mut app = planned();
     press(&mut app, KeyCode::Char('v'));
-    // Typing: the row has the words of the value.
+    // Typing: the row starts with the current value.
     press(&mut app, KeyCode::Char('e'));
     assert!(frame(&mut app, 80, 24).contains("inputs.regoin_"));
     (0..3).for_each(|_| drop(press(&mut app, KeyCode::Backspace)));
@@ -135,14 +135,14 @@ fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     assert!(open(&app).text() == fixed && matches!(tasks[..], [Task::Check(..)]));
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(open(&app).text(), *text, "it is one step of undo");
-    // Picking: a value of the list.
+    // Picking: `enter` takes a value from the list.
     let mut app = planned();
     picks(&mut app);
     press(&mut app, KeyCode::Char('j'));
     let tasks = press(&mut app, KeyCode::Enter);
     let [Task::Work(_, _, Work::Set { value, .. })] = &tasks[..] else { panic!("a value is set") };
     assert_eq!(value.as_deref(), Some("steps.look.output.name"));
-    // A provider is asked only when its row is chosen, and the row names the request.
+    // mcpkg asks a provider only when its row is chosen, and the row names the request.
     let mut app = planned();
     picks(&mut app);
     (0..3).for_each(|_| drop(press(&mut app, KeyCode::Char('j'))));
@@ -151,7 +151,7 @@ fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     }
     let tasks = press(&mut app, KeyCode::Enter);
     assert!(matches!(&tasks[..], [Task::Work(_, _, Work::Ask { provider, .. })] if provider == "shop:regions:list"));
-    // Space takes an argument out.
+    // Space removes an argument.
     let mut app = planned();
     press(&mut app, KeyCode::Char('v'));
     let tasks = press(&mut app, KeyCode::Char(' '));
@@ -176,7 +176,7 @@ fn nothing_is_lost_when_somebody_saves_first() {
     app.level_mut().place = Place::Editor(Text::Workflow("app_with_db".to_owned()));
     press(&mut app, KeyCode::Char('f'));
     overtake(&mut app);
-    // A merge needs both sides' changes to one base.
+    // A merge needs a base that both sides have changed.
     let yours = open(&app).text();
     let base = yours.replace("inputs.region", "inputs.regoin");
     let versions = Versions {

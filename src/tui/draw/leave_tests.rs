@@ -1,4 +1,4 @@
-//! What was typed is not lost: throwing a text away asks, a form's field stays, and a copy that failed says so.
+//! Tests that typed text is not lost: the console asks before it throws a text away, and a form's field keeps its text.
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::Invocation;
@@ -139,7 +139,7 @@ fn a_filter_finds_lines_of_a_text() {
     assert!(frame(&mut app, 80, 24).contains("No line has this text"));
     press(&mut app, KeyCode::Backspace);
     press(&mut app, KeyCode::Enter);
-    // Without a filter, `.` goes to hidden characters again.
+    // Without a filter, `.` goes to the lines with hidden characters again.
     press(&mut app, KeyCode::Char('.'));
     assert_eq!(app.level().scroll, 2);
     press(&mut app, KeyCode::Esc);

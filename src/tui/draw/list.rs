@@ -17,7 +17,7 @@ const GAP: usize = 2;
 /// Below this width, each row of a list with many columns takes two rows of the screen.
 const NARROW: u16 = 60;
 
-/// The width below which a column that was shortened is of no use.
+/// The least width of a column that was shortened. A narrower column would not be readable.
 const LEAST: usize = 10;
 
 /// A list has many columns if it has at least this number.
@@ -114,7 +114,7 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
             [_] => (rest, &rest[1..]),
             _ => rest.split_at(rest.len().saturating_sub(1)),
         };
-        // A row without a kind and a source begins with what it is about.
+        // Without a kind and a source, the first screen row shows the cells in between instead.
         let (source, about) = if joined(source).is_empty() { (about, source) } else { (source, about) };
         let head = joined(&[source, end].concat());
         let mark = if is_marked { "> " } else { "  " };

@@ -27,10 +27,10 @@ const SMALLEST: (u16, u16) = (40, 10);
 /// Below this size, only the focused pane is drawn, and header and footer have one row each.
 const TWO_PANES: (u16, u16) = (60, 16);
 
-/// From this width on, the preview of a list with long rows is beside it.
+/// From this width on, the preview of a list with long rows is to the right of the list.
 const WIDE: u16 = 100;
 
-/// From this width on, the preview of a list with short rows is beside it.
+/// From this width on, the preview of a list with short rows is to the right of the list.
 const MEDIUM: u16 = 80;
 
 /// From this width on, a diff is in columns unless `v` changed it.
@@ -206,7 +206,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
     let left = |count: usize| format!(" {}", shown[..count].join("  "));
     let room = |right: &str| width.saturating_sub(right.width() + 1);
     let (all, help) = ("/ filter  ? keys  : palette ", "? keys ");
-    // Where not all keys fit, the last ones are left out, so that the way to the others stays.
+    // If not all keys fit, leave out the last ones, but keep `? keys`, which lists all of them.
     let (left, right) = match left(shown.len()) {
         left if left.width() <= room(all) => (left, all),
         left if left.width() <= room(help) => (left, help),
@@ -217,7 +217,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
     Line::raw(format!("{left}{}{right}", " ".repeat(gap)))
 }
 
-/// Returns the keys of the top screen, and what each does there.
+/// Returns the keys of the top screen, each with its label.
 pub fn offered(app: &App) -> Vec<(String, String)> {
     let level = app.level();
     let mut keys: Vec<(String, String)> = Vec::new();
@@ -236,7 +236,7 @@ pub fn offered(app: &App) -> Vec<(String, String)> {
         if level.selected_row().is_some_and(|row| row.look.is_some() && !takes(row)) {
             keys.push(("enter".to_owned(), "look".to_owned()));
         }
-        // While the database is away, nothing can run.
+        // While the database cannot be read, nothing can run.
         let cannot =
             |action: &mcpkg_console::Action| app.state == "LOST" || app.is_read_only && action.changes(app.domains);
         let offered = level.actions().into_iter().filter(|action| !cannot(action));
@@ -294,7 +294,7 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     app.page = page.max(1);
 }
 
-/// Returns the first line of the last page: from there on, all lines fit.
+/// Returns the index of the line at which the last page starts: from there on, all lines fit.
 fn last_page(lines: &[mcpkg_console::screen::Line], area: Rect, is_ascii: bool) -> usize {
     let mut room = usize::from(area.height);
     let fits = lines.iter().rev().take_while(|line| {
@@ -305,7 +305,7 @@ fn last_page(lines: &[mcpkg_console::screen::Line], area: Rect, is_ascii: bool) 
     lines.len() - fits.count()
 }
 
-/// Draws the help. If it is cut, the last row says so.
+/// Draws the help. If there are more lines below, the last row says so.
 fn help(
     frame: &mut Frame<'_>,
     lines: &[mcpkg_console::screen::Line],
@@ -322,7 +322,7 @@ fn help(
     text::draw(frame, lines, scroll, upper, is_ascii)
 }
 
-/// Draws a list with its preview beside or below it. On a small terminal, draws only the focused pane.
+/// Draws a list with its preview to the right of it or below it. On a small terminal, draws only the focused pane.
 fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
     let is_palette = level.place == mcpkg_console::Place::Palette;
     let has_preview = !is_palette && (level.look().is_some() || found.rows.iter().any(|row| row.look.is_some()));

@@ -1,4 +1,4 @@
-//! Lists that are longer than what is loaded: more rows come when the selection nears the end, and a filter asks the
+//! Tests lists that are only partly loaded: more rows load when the selection nears the end, and a filter searches the
 //! database.
 
 use mcpkg_console::place::Place;
@@ -27,7 +27,7 @@ fn screen(rows: usize, has_more: bool) -> Box<Screen> {
     Box::new(Screen::list("Content", list))
 }
 
-/// Returns the load of the content that the tasks ask for.
+/// Returns the ticket of the task that loads the content, if there is one.
 fn wanted(tasks: Vec<Task>) -> Option<Ticket> {
     tasks.into_iter().find_map(|task| match task {
         Task::Load(ticket) if ticket.place == Place::Content => Some(ticket),
@@ -35,7 +35,7 @@ fn wanted(tasks: Vec<Task>) -> Option<Ticket> {
     })
 }
 
-/// Returns a console at a content of which the first rows are loaded.
+/// Returns a console that shows the content, with only the first 1,000 rows loaded.
 fn content() -> App {
     let mut app = app();
     let ticket = wanted(press(&mut app, KeyCode::Char('3'))).expect("a load");
@@ -76,14 +76,14 @@ fn a_filter_of_a_long_list_asks_the_database() {
     assert_eq!(ticket.part.words, "z");
     let list = List { columns: &[], rows: vec![row("zebra"), row("of its text")], empty: "", is_narrow: true };
     app.update(Message::Loaded(ticket, Ok(Box::new(Screen::list("Content: 2 found", list)))));
-    // Each row is shown, whether its name has the word or its text.
+    // A row is shown even if only its text matches, and not its name.
     assert!(frame(&mut app, 80, 24).contains("of its text"));
     assert_eq!(app.level().selected, "zebra");
     press(&mut app, KeyCode::Esc);
     let ticket = wanted(press(&mut app, KeyCode::Esc)).expect("the whole list");
     assert_eq!(ticket.part.words, "");
     app.update(Message::Loaded(ticket, Ok(screen(20, false))));
-    // A list that is whole is filtered here.
+    // A list that is fully loaded is filtered without the database.
     press(&mut app, KeyCode::Char('/'));
     assert!(wanted(press(&mut app, KeyCode::Char('7'))).is_none());
     assert_eq!(app.level().rows().len(), 2);

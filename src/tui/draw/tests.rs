@@ -144,7 +144,7 @@ pub(super) fn editor() -> App {
     app
 }
 
-/// Draws one frame, and returns its text.
+/// Draws one frame. Returns its text.
 pub(super) fn frame(app: &mut App, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     terminal.draw(|frame| super::draw(frame, app)).expect("a frame");
@@ -185,7 +185,7 @@ fn a_terminal_that_is_too_small_says_so() {
 }
 
 #[test]
-fn what_agents_wrote_stays_behind_the_bar_and_acts_on_nothing() {
+fn text_from_agents_stays_behind_the_bar_and_has_no_effect() {
     let mut app = inbox();
     press(&mut app, KeyCode::Tab);
     for width in [40, 60, 80, 120] {

@@ -1,4 +1,5 @@
-//! What the console says: the keys of a place, the name that a text has now, and what a key would do.
+//! Tests the console's own texts: the keys of a screen, the current name of an edited text, and reports of what was
+//! done.
 
 use std::sync::mpsc;
 
