@@ -14,7 +14,7 @@ pub struct Action {
     pub key: char,
     /// A verb, such as `approve`.
     pub label: &'static str,
-    /// What the key would do it to, such as `3 changes`; empty if the row or the screen says it.
+    /// The object of the verb, such as `3 changes`; empty if the row or the screen already names it.
     pub what: String,
     pub does: Does,
 }
@@ -55,17 +55,17 @@ impl Action {
         Self::new('n', "note", Does::Note)
     }
 
-    /// Returns the words of the footer, such as `undo 3 changes`.
+    /// Returns the text for the footer, such as `undo 3 changes`.
     pub fn words(&self) -> String {
         format!("{} {}", self.label, self.what).trim_end().to_owned()
     }
 
-    /// Returns whether the action changes stored data or files, or may do so because this build does not have the
-    /// operation. A read-only console does not offer such actions.
+    /// Returns whether the action changes stored data or files. A read-only console does not offer such actions. An
+    /// operation that this build does not have counts as a change.
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
-            // A note is of use only with an approval or a denial.
+            // A note is useful only with an approval or a denial.
             Does::Note => true,
             Does::Open(_) | Does::Replace(_) | Does::More | Does::Review(_) => false,
         }

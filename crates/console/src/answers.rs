@@ -1,5 +1,5 @@
-//! The possible approvals of a consent request that only reads: for this request, or for all reads of the same catalog
-//! by the same agent during the next 4 hours.
+//! Shows the possible approvals of a consent request that only reads: for this request, or for all reads of the same
+//! catalog by the same agent during the next 4 hours.
 
 use serde_json::Value;
 

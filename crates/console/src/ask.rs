@@ -32,7 +32,7 @@ pub fn screen(context: &Context, about: Option<&Text>) -> Result<Screen> {
             _ => {}
         }
     }
-    // A request for a new workflow has no text to change.
+    // Without a workflow or draft to change, hide the options that name one.
     form.fields.retain(|field| !matches!(field.name.as_str(), "--workflow" | "--draft") || !field.value.is_empty());
     let of = match about {
         Some(Text::Workflow(name)) => format!(" {name} >"),

@@ -1,4 +1,4 @@
-//! The screen of a request for consent.
+//! Builds the screen of a consent request, and the actions that decide on it.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The content of the selected project: prompts, skills, instructions and resources.
+//! Builds the screens of the selected project's content: prompts, skills, instructions and resources.
 
 use serde_json::Value;
 
@@ -37,7 +37,8 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     section("PROMPTS", prompts.rows.iter().map(prompt).collect(), prompts.has_more, "prompts");
     let own = |found: &&Value| text(found, "from") != "prompt";
     let skill = |found: &Value| item("skill", names(found));
-    // The prompts that act as skills come after all skills.
+    // `skill list` returns the prompts that act as skills after all other skills. If one of them is loaded, all other
+    // skills are loaded too.
     let has_more = skills.has_more && skills.rows.iter().all(|found| own(&found));
     section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), has_more, "skills");
     let resource = |found: &Value| item("resource", text(found, "uri").to_owned());
@@ -62,7 +63,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
 /// The maximum number of items that a search returns.
 const FOUND: usize = 100;
 
-/// Returns whether a filter has a word that the database can be searched for.
+/// Returns whether the database can be searched for the words of a filter: they need a letter or a digit.
 pub fn is_search(words: &str) -> bool {
     words.contains(char::is_alphanumeric)
 }
@@ -137,13 +138,13 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
     Ok(Screen::text(title, lines).with(prompt_actions(name)).views(VIEWS))
 }
 
-/// Both `e` and `E` open the user's editor: the console has no editor of its own for prompts.
+/// Returns the actions for a prompt. Both `e` and `E` open `$EDITOR`, because the console cannot edit prompts itself.
 fn prompt_actions(name: &str) -> Vec<Action> {
     let edit = |key| Action::call(key, "edit", Invocation::new("prompt edit").with(name));
     ['e', 'E'].map(edit).into_iter().chain(item_actions("prompt", name)).collect()
 }
 
-/// Lists what `+` can make. Each opens a form.
+/// Lists the kinds of items that `+` can create. Each row opens a form.
 pub fn new(context: &Context) -> Screen {
     let makers = ["prompt create", "skill create", "resource create", "mcp add", "source add"];
     let row = |words: &str| {

@@ -32,7 +32,7 @@ pub struct Change {
     /// Whether mcpkg never wrote the file on disk.
     pub is_foreign: bool,
     unified: String,
-    /// The texts that were deployed, that are on disk, and that the project has, if both sides changed since the deploy.
+    /// The deployed text, the text on disk and the project's text, if both sides changed since the deploy.
     three: Option<[String; 3]>,
 }
 
@@ -67,7 +67,7 @@ pub fn counted(changes: &[Change]) -> String {
     format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
 }
 
-/// How the files are grouped: not at all, by agent that reads a file, or by module that a file is made from.
+/// The ways to group the files: not at all, by the agents that read them, or by the modules that they are made from.
 const VIEWS: &[&str] = &["by file", "by agent", "by module"];
 
 pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen> {
@@ -160,7 +160,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
 }
 
 impl Change {
-    /// Says what became of the file on disk, for a file that a deploy leaves as it is.
+    /// Describes the state of the file on disk, for a file that a deploy leaves unchanged unless it is adopted.
     pub fn state_on_disk(&self) -> &'static str {
         match (self.is_foreign, &self.three) {
             (true, _) => "mcpkg did not write the file on disk",

@@ -22,7 +22,7 @@ pub struct Document {
     pub name: String,
     /// The agent that proposed the draft; empty for a workflow.
     pub by: String,
-    /// The text as it was opened, or as it was stored last.
+    /// The text when it was opened or last stored.
     pub text: String,
     /// The text of the saved workflow that saving replaces; empty if there is none.
     pub saved: String,
@@ -147,7 +147,7 @@ impl Document {
         }
     }
 
-    /// Returns the opened and the present text of the draft, if somebody else edited the draft after it was opened.
+    /// Returns the opened and the current text of the draft, if somebody else edited the draft after it was opened.
     fn edited_elsewhere(&self, context: &Context, written: &str) -> Option<Versions> {
         let Text::Draft(id) = &self.origin else { return None };
         let data = Invocation::new("draft show").with(id).read(context).ok()?;
@@ -171,8 +171,8 @@ impl Document {
         self.meanwhile = None;
     }
 
-    /// Lets the next save replace the other side's version. For a workflow, the diff before saving then starts from that
-    /// version.
+    /// Lets the next save replace the version that somebody else saved. For a workflow, the diff before saving then
+    /// starts from that version.
     pub fn follow(&mut self, versions: &Versions) {
         if versions.of_draft {
             self.text.clone_from(&versions.theirs);
@@ -184,12 +184,12 @@ impl Document {
     }
 }
 
-/// The two sides of a conflict: what you began with, and what somebody else saved in the meantime.
+/// The two sides of a conflict: the text that you started with, and the one that somebody else saved in the meantime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
     /// The name of the workflow.
     pub name: String,
-    /// The text that both sides began with.
+    /// The text that both sides started with.
     pub base: String,
     /// The text that is saved now.
     pub theirs: String,
@@ -226,8 +226,8 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
-/// Returns the text and the number of a revision of a saved workflow, by default the newest; an empty text and 0 if
-/// there is none.
+/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. If there is
+/// none, returns an empty text and 0.
 fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
     let show = Invocation::new("workflow show").with(name);
     let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));
@@ -238,7 +238,7 @@ fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String
     }
 }
 
-/// Returns who made the newest revision of a workflow.
+/// Returns the actor that made the newest revision of a workflow; empty if it is unknown.
 fn by(context: &Context, name: &str) -> String {
     let history = Invocation::new("workflow history").with(name).read(context).unwrap_or_default();
     rows(&history, "revisions").first().map(|newest| text(newest, "actor").to_owned()).unwrap_or_default()

@@ -97,7 +97,7 @@ fn words(value: &Value) -> String {
     inside.filter(|inside| !inside.contains("}}")).map_or_else(|| value.to_string(), |inside| inside.trim().to_owned())
 }
 
-/// Returns the diff between the saved text and `written`.
+/// Returns the diff from the saved text to `written`.
 pub fn difference(document: &Document, written: &str) -> Vec<Line> {
     let before = match document.saved.is_empty() {
         true => "(new)".to_owned(),
@@ -106,7 +106,7 @@ pub fn difference(document: &Document, written: &str) -> Vec<Line> {
     unified(&document.saved, written, &before, "edited")
 }
 
-/// Returns what you changed since the editor opened or saved the text.
+/// Returns the diff of the changes since the editor opened or stored the text.
 pub fn lost(document: &Document, written: &str) -> Vec<Line> {
     let name = document::named(written.lines()).unwrap_or(&document.name);
     unified(&document.text, written, name, "edited")
@@ -119,8 +119,8 @@ fn unified(before: &str, after: &str, name: &str, side: &str) -> Vec<Line> {
     }
 }
 
-/// Returns what saving would change in meaning, such as `step 'add_pg': with.plan changed: "small" -> "large"`. Nothing
-/// for a new workflow.
+/// Describes how saving would change what the workflow does, such as `step 'add_pg': with.plan changed: "small" ->
+/// "large"`. Returns nothing for a new workflow.
 pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Line> {
     if document.revision == 0 {
         return Vec::new();
@@ -134,7 +134,7 @@ pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Lin
     lines
 }
 
-/// Shows what somebody saved while you edited the text, what you changed, and the text that both sides began with.
+/// Shows what somebody else saved while you edited the text, what you changed, and the text that both started with.
 pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
     let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
     let what = match versions.revision {
@@ -161,7 +161,7 @@ pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
     lines
 }
 
-/// Returns the title of an editor for a text that has this name now.
+/// Returns the title of an editor. `name` is the name that the text gives the workflow now.
 pub fn title(document: &Document, name: &str) -> String {
     match document.by.as_str() {
         "" => format!("Workflows > {name}"),

@@ -1,4 +1,4 @@
-//! The feed: a list of events, and previews of undoing them.
+//! Builds the feed, which lists events, and the previews of undoing them.
 
 use std::collections::BTreeSet;
 
@@ -178,7 +178,7 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
 /// The number of events to search for later changes of the same item in the same second.
 const LATER: &str = "200";
 
-/// Returns the call that shows the change of an event: the revision that was made at its time, against the one before it.
+/// Returns the call that shows the change of an event: the diff of the revision made at its time and the one before.
 fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<Invocation> {
     let history = Invocation::new(&format!("{noun} history")).with(name).read(context).ok()?;
     let revisions = rows(&history, "revisions");
@@ -192,7 +192,7 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
     let later = rows(&later, "events").iter().filter(is_same).filter(is_noun).count();
     let revision = number(revisions.iter().filter(is_of).nth(later)?, "revision");
     match revision {
-        // The first revision has nothing before it, so its change is its text.
+        // The first revision has no revision before it, so show its text. That works only while it is the newest one.
         1 => (revisions.len() == 1).then(|| Invocation::new(&format!("{noun} show")).with(name)),
         revision => {
             let call = Invocation::new(&format!("{noun} diff")).with(name);
@@ -201,8 +201,8 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
     }
 }
 
-/// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` takes a change or a request out or in; at first,
-/// requests are out.
+/// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` excludes or includes a change or a request. At
+/// first, requests are excluded.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
@@ -238,7 +238,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
             _ => ("--", Tone::Dim),
         };
         let event = event_of(change);
-        // A change that is left out has the name of its event only.
+        // For an excluded event, `found` has no subject, so read it from `whole`.
         let named =
             rows(&whole.data, "changes").iter().find(|change| out.contains(&event) && event_of(change) == event);
         let other = match undo {
@@ -294,8 +294,8 @@ fn is_request(change: &Value) -> bool {
     text(change, "kind") == "consent.request"
 }
 
-/// Returns the numbers of the events to leave out: those that the user chose, earlier events of the same second, and
-/// open requests that the user did not take in. `changes` are those of the undo that leaves nothing out.
+/// Returns the numbers of the excluded events: those that the user excluded, earlier events of the same second, and
+/// open requests that the user did not include. `changes` come from the undo that excludes nothing.
 fn out(following: &Following, changes: &[Value]) -> BTreeSet<i64> {
     let is_out = |change: &&Value| {
         let event = event_of(change);
@@ -306,7 +306,7 @@ fn out(following: &Following, changes: &[Value]) -> BTreeSet<i64> {
 }
 
 impl Following {
-    /// Returns the same undo with the event taken out or, if it is out, in again.
+    /// Returns the same undo with the event excluded or, if it is excluded, included again.
     fn switched(&self, event: i64, out: &BTreeSet<i64>, change: &Value) -> Self {
         let mut other = self.clone();
         let chosen = if is_request(change) { &mut other.denied } else { &mut other.except };

@@ -37,7 +37,7 @@ pub struct Field {
     /// The JSON pointer of the value.
     pub pointer: String,
     pub name: String,
-    /// What the row takes, such as `text, needed` or `eu | us, default`; for a step, its request.
+    /// What the row accepts, such as `text, needed` or `eu | us, default`; for a step, its request.
     pub takes: String,
     /// The value in words, such as `inputs.name`; for a step, its command; for an input, its default.
     pub value: String,
@@ -45,9 +45,9 @@ pub struct Field {
     pub about: String,
     /// The effect of a step's command: `read`, `write` or `destroy`.
     pub effect: String,
-    /// Whether the value can only be changed as text.
+    /// Whether the value can only be changed in the text, not in the form.
     pub is_text: bool,
-    /// The line and column of the key in the text, counted from 1; `None` if the text does not have the value.
+    /// The line and column of the key in the text, counted from 1; `None` if the text does not contain the key.
     pub at: Option<(usize, usize)>,
 }
 
@@ -191,7 +191,7 @@ impl Field {
         }
     }
 
-    /// Returns whether the text has the row's key.
+    /// Returns whether the text contains the row's key.
     pub fn is_written(&self) -> bool {
         self.at.is_some()
     }

@@ -1,4 +1,4 @@
-//! The findings of a workflow's text, and the edits that fix them.
+//! Findings about a workflow's text, and the edits that fix them.
 
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Fix {
         })
     }
 
-    /// Returns the text with the fix applied; `None` if the text no longer has that position.
+    /// Returns the text with the fix applied; `None` if the text does not have the fix's position.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
         let (before, after) = (text.get(..start)?, text.get(end..)?);

@@ -26,7 +26,7 @@ pub struct Field {
     pub values: Vec<String>,
     pub value: String,
     is_option: bool,
-    /// Whether the argument takes several values, separated by blanks and quoted as in a shell.
+    /// Whether the argument takes several values, separated by spaces and quoted as in a shell.
     takes_many: bool,
 }
 
@@ -77,7 +77,7 @@ impl Form {
             if field.is_flag {
                 return call.flag(&field.name);
             }
-            // With an unclosed quote, the text cannot be split, so it is one value.
+            // A text with an unclosed quote cannot be split, so it counts as one value.
             let values = shlex::split(&field.value).filter(|_| field.takes_many);
             let values = values.unwrap_or_else(|| vec![field.value.clone()]);
             match field.is_option {

@@ -134,7 +134,7 @@ fn row(item: Waiting, now: Millis) -> Row {
     }
 }
 
-/// Collects everything that waits: what the database has, and what a survey of this machine finds.
+/// Collects everything that waits for the user: items in the database, and items that a survey of this machine finds.
 fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let (mut waiting, mut problems) = stored(context);
     let survey = Survey::new(context);

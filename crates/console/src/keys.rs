@@ -60,7 +60,7 @@ pub fn is_known(key: char) -> bool {
     KEYS.iter().any(|row| row.keys.split([' ', ',']).any(|known| known == name))
 }
 
-/// The help screen: the keys of the place where the user is, with their words, then those of all places.
+/// Returns the help screen: first the keys of the current screen (`here`), then all keys with their meanings.
 pub fn screen(here: &[(String, String)]) -> Screen {
     let line = |keys: &str, meaning: &str| Line::of(Tone::Name, &format!("{keys:<14} ")).then(Tone::Plain, meaning);
     let of = |key: &Meaning| line(key.keys, key.meaning);

@@ -1,7 +1,7 @@
 //! The console's screens as data: rows, texts, forms, actions and keys.
 //!
 //! [`load`] builds a screen from the data that operations return, and the screen's actions run operations
-//! ([`Invocation`]). This crate does not draw anything; `src/tui` draws the screens in a terminal.
+//! ([`Invocation`]). This crate does not draw anything: `src/tui` draws the screens in a terminal, `src/web` as HTML.
 
 pub mod action;
 pub mod ask;

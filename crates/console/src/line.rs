@@ -1,5 +1,5 @@
-//! Lines of text, which consist of spans with a tone. Text of agents, APIs and files is marked as quoted, so that it cannot
-//! imitate the console's own.
+//! Lines of text, which consist of spans with a tone. Text from agents, APIs and files is marked as quoted, so that it
+//! cannot imitate the console's own text.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub enum Tone {
     Changed,
 }
 
-/// A piece of text in one tone. [`Span::new`] replaces tabs with blanks, and hidden and control characters with visible
+/// A piece of text in one tone. [`Span::new`] replaces tabs with spaces, and hidden and control characters with visible
 /// marks, so that stored text cannot send escape sequences to the terminal or imitate the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -79,10 +79,10 @@ impl Line {
         Self::default()
     }
 
-    /// Makes a line of text from an agent, an API, a repository or a file. `.` and `,` stop at the line if it has hidden
-    /// characters or tabs.
+    /// Makes a line from the text of an agent, an API, a repository or a file. `.` and `,` stop at the line if it has
+    /// hidden characters.
     pub fn quoted(text: &str) -> Self {
-        // A tab is drawn as blanks, and hides nothing.
+        // Tabs do not count as hidden: they are drawn as spaces.
         let is_stop = matches!(marks::line(&text.replace('\t', " ")), Cow::Owned(_));
         Self { is_quoted: true, is_stop, ..Self::plain(text) }
     }

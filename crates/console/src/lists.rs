@@ -1,5 +1,5 @@
-//! Generic screens for all `list` operations, and for `doctor` and `check`. A new `list` operation appears here without
-//! further code.
+//! Builds generic screens for all `list` operations, and for `doctor` and `check`. A new `list` operation appears here
+//! without further code.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
@@ -22,7 +22,7 @@ fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
-/// Returns the screen `All`, from which each list opens.
+/// Returns the screen `All`, an index that opens each list.
 pub fn all(context: &Context) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -50,8 +50,8 @@ pub fn all(context: &Context) -> Result<Screen> {
     Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
 }
 
-/// Shows the table that a command such as `tool list` prints. The first column with a heading must be the name of the item. A
-/// reply without a table is shown as text.
+/// Shows the table that a command such as `tool list` prints. The first column with a heading must be the name of the
+/// item. A reply without a table is shown as text.
 pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let call = Invocation::new(words);
     let (found, has_more) = match has_pages(context, words) {
@@ -69,7 +69,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let ender = ENDERS.into_iter().find(|verb| has(verb));
     let can_select = has("select");
     let can_run = taking(context, noun).next().is_some();
-    // The list of projects begins with a column that marks the selected one.
+    // `project list` has a first column without a heading, which marks the selected project.
     let named = first.columns.iter().position(|heading| !heading.is_empty()).unwrap_or_default();
     let row = |cells: &Vec<String>| {
         let name = cells.get(named).cloned().unwrap_or_default();
@@ -104,7 +104,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     Ok(Screen::list(title, list).with(new))
 }
 
-/// Lists the commands that take the name of an item. Each opens a form with the name.
+/// Lists the commands that take the name of an item. Each row opens a form that already contains the name.
 pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -121,7 +121,7 @@ pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     Ok(Screen::list(format!("All > {noun} {name} > run"), list))
 }
 
-/// Returns the commands `NOUN VERB` whose first argument is the same as that of `NOUN show`, or of the command that deletes.
+/// Returns the commands `NOUN VERB` that have the same first argument as `NOUN show` or, without it, as `NOUN delete`.
 fn taking<'c>(context: &'c Context, noun: &str) -> impl Iterator<Item = &'static Entry> + use<'c> {
     let of = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).and_then(first_argument);
     let taken = ["show"].into_iter().chain(ENDERS).find_map(of);
@@ -141,7 +141,7 @@ fn first_argument(entry: &'static Entry) -> Option<String> {
     command.get_positionals().next().map(|argument| argument.get_id().to_string())
 }
 
-/// Returns whether a command lists its rows in pages.
+/// Returns whether a command returns its rows in pages.
 fn has_pages(context: &Context, words: &str) -> bool {
     let Some(entry) = entry(context.domains, words) else { return false };
     let mut command = entry.augment(clap::Command::new("mcpkg"));

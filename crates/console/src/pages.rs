@@ -43,7 +43,7 @@ pub fn replies(context: &Context, call: &Invocation, wanted: usize, page: usize)
     Ok((replies, cursor.is_some()))
 }
 
-/// Returns the last row of a list that has more rows than are loaded. `of` is what it lists, such as `prompts`.
+/// Returns the last row of a list that has more rows than are loaded. `of` names the rows, such as `prompts`.
 pub fn more(of: &str) -> Row {
     Row {
         id: format!("more {of}"),
@@ -53,7 +53,7 @@ pub fn more(of: &str) -> Row {
     }
 }
 
-/// Adds `1,000 of more` to a title if some list is not whole.
+/// Adds `1,000 of more` to a title if not all rows are loaded.
 pub fn titled(title: &str, rows: &[Row]) -> String {
     let count = rows.iter().filter(|row| !row.is_heading && !row.is_more()).count();
     match rows.iter().any(Row::is_more) {

@@ -20,7 +20,7 @@ use crate::screen::{List, Row, Screen, Span, Tone};
 /// The maximum number of rows shown.
 const SHOWN: usize = 200;
 
-/// The number of items of each kind to load. The others are found by a search.
+/// The number of items of each kind to load. Other items are found only by a search.
 const ITEMS: usize = 5_000;
 
 pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
@@ -34,7 +34,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
         rows.extend(found.rows.iter().map(|item| item_row(noun, text(item, key), text(item, "description"))));
         rows.extend(found.has_more.then(|| pages::more(list)));
     }
-    // The items that are not loaded are found by their words.
+    // Search the database for matching items that are not loaded.
     if content::is_search(&part.words) && rows.iter().any(Row::is_more) {
         let known: HashSet<String> = rows.iter().map(|row| row.id.clone()).collect();
         let hits = content::hits(context, &part.words).unwrap_or_default();

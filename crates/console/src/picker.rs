@@ -1,4 +1,4 @@
-//! The field picker: what fits at a place of a workflow, from `workflow suggest` and `workflow values`.
+//! The field picker: suggestions for a place in a workflow, from `workflow suggest` and `workflow values`.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::data::{rows, text, texts};
 use crate::finding::Fix;
 use crate::screen::{Span, Tone};
 
-/// The position in a workflow that something is picked for.
+/// The position in a workflow to pick something for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// The value at a JSON pointer.
@@ -19,10 +19,10 @@ pub enum Spot {
     Cursor(usize, usize),
 }
 
-/// What fits at a spot.
+/// The suggestions for a spot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picker {
-    /// What the spot takes, such as `Pick app: accepts app_id, app_name; prefers app_id`.
+    /// What the spot accepts, such as `Pick app: accepts app_id, app_name; prefers app_id`.
     pub title: String,
     /// The JSON pointer of the spot.
     pub pointer: String,
@@ -33,8 +33,8 @@ pub struct Picker {
 pub struct Pick {
     /// The value as `workflow set` takes it, such as `inputs.name`; for a provider, its id.
     pub value: String,
-    /// The name, the type, the tags, and a remark. For a provider: its name, nothing, the values that it still needs, and
-    /// its request.
+    /// The name, the type, the tags, and a remark. For a provider: its name, an empty cell, the values that it still
+    /// needs, and its request.
     pub cells: [Span; 4],
     pub does: Does,
 }
@@ -53,7 +53,7 @@ pub enum Does {
     Write(Fix),
 }
 
-/// Returns what fits at a spot. `words` narrow a list of commands; they have no effect at a [`Spot::Cursor`].
+/// Returns the suggestions for a spot. `words` narrow a list of commands; they have no effect at a [`Spot::Cursor`].
 pub fn suggested(context: &Context, written: &str, spot: &Spot, words: &str) -> Result<Picker> {
     let arguments = match spot {
         Spot::Pointer(pointer) => json!({ "yaml": written, "pointer": pointer, "partial": words }),
@@ -80,7 +80,7 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
-    // A workflow may have many outputs of steps without a tag that the argument accepts. They come after the providers.
+    // There may be many outputs of steps without a tag that the argument accepts, so they come after the providers.
     let accepted = texts(data, "accepts");
     let is_near = |value: &&Value| {
         let tags = texts(value, "tags");
@@ -193,7 +193,7 @@ impl Pick {
 }
 
 /// Returns the row that sets the typed words themselves, such as `"small"  this text`. `takes` says what the argument
-/// takes, as its row in the form does. Returns `None` if it does not take the words.
+/// accepts, as in [`crate::fields::Field::takes`]. Returns `None` if the argument does not accept the words.
 pub fn literal(words: &str, takes: &str) -> Option<Pick> {
     let words = words.trim();
     let kind = takes.split(", ").next().unwrap_or_default();
@@ -213,7 +213,7 @@ pub fn literal(words: &str, takes: &str) -> Option<Pick> {
     Some(Pick::plain(&value, remark, Does::Set))
 }
 
-/// Returns whether a pointer is that of a step's command, or of a step to add.
+/// Returns whether a pointer is that of a step's command, or of a new step.
 pub fn takes_command(pointer: &str) -> bool {
     let parts: Vec<&str> = pointer.split('/').collect();
     matches!(parts.as_slice(), ["", "steps", "-"] | ["", "steps", _, "run"])

@@ -28,7 +28,7 @@ pub enum Place {
     Audit(String),
     /// The draft with this id.
     Draft(String),
-    /// What the draft with this id would change, and the numbers of the hunks to leave out.
+    /// What the draft with this id would change, and the numbers of the excluded hunks.
     DraftDiff(String, Vec<usize>),
     /// The text of a draft or workflow, to edit.
     Editor(Text),
@@ -44,7 +44,7 @@ pub enum Place {
     Skill(String),
     /// The planned changes of the file with this path.
     File(String),
-    /// The proposed change with this id (`evolve show`), and the numbers of the hunks to leave out.
+    /// The proposed change with this id (`evolve show`), and the numbers of the excluded hunks.
     Proposal(String, Vec<usize>),
     /// The list of deploys that a rollback can restore.
     Snapshots,
@@ -101,7 +101,7 @@ impl Part {
         Self { view, rows: 1_000, words: String::new() }
     }
 
-    /// Loads twice as many rows, so that a list of any length is whole after a few loads.
+    /// Doubles the number of rows to load, so that even a very long list is complete after a few loads.
     pub fn grow(&mut self) {
         self.rows = self.rows.saturating_mul(2);
     }
@@ -132,14 +132,14 @@ pub struct Following {
     pub since: String,
     /// The number of the event. Earlier events of the same second are not undone.
     pub first: i64,
-    /// The numbers of other events to leave out.
+    /// The numbers of other excluded events.
     pub except: Vec<i64>,
-    /// The numbers of the events whose requests for consent are denied. The requests of other events stay open.
+    /// The numbers of the events whose consent requests the undo denies. The requests of other events stay open.
     pub denied: Vec<i64>,
 }
 
-/// The files that a deploy includes: files that are changed on disk only if `adopted` has their path, all others unless
-/// `out` has their path.
+/// The files that a deploy includes. A file that is changed on disk is included only if its path is in `adopted`. Any
+/// other file is included unless its path is in `out`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     pub out: Vec<String>,
@@ -157,13 +157,13 @@ pub const ROOTS: [(char, &str, Place); 6] = [
 ];
 
 impl Place {
-    /// Returns whether the database can be searched for the rows of the place, if it has more than are loaded.
+    /// Returns whether the place can search the database for rows that are not loaded.
     pub fn has_search(&self) -> bool {
         matches!(self, Place::Content | Place::Palette)
     }
 
-    /// Returns whether to reload the screen when the database changes. Editors and forms are not, so that they keep what
-    /// the user typed. The palette, the help and printed output stay as well.
+    /// Returns whether the screen is loaded again when the database changes. Editors and forms are not, so that they
+    /// keep what the user typed. The palette, the help and printed output are not either.
     pub fn is_live(&self) -> bool {
         let is_fixed = matches!(self, Place::Palette | Place::Help | Place::Printed);
         !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Filled(..) | Place::Ask(_))

@@ -1,4 +1,4 @@
-//! The screen of a proposal: a change that was found in a deployed file, a source or a synced folder.
+//! Builds the screen of a proposal: a change that was found in a deployed file, a source or a synced folder.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -44,7 +44,7 @@ pub fn screen(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
     Ok(Screen::diff(title, diff).with(found).with(diff::review(unified)))
 }
 
-/// Returns the hunks for the option `--hunks`: none if all are chosen.
+/// Returns the hunks for the option `--hunks`. Returns none if all are chosen, because then the option is not needed.
 pub fn hunks(diff: &Diff, chosen: &[usize]) -> Vec<usize> {
     if chosen.len() == diff.hunks() { Vec::new() } else { chosen.to_vec() }
 }

@@ -10,7 +10,7 @@ use crate::screen::{Line, Tone, quoted};
 /// The width of tables in a text: an 80-column terminal minus the bar of quoted lines.
 const WIDTH: u16 = 76;
 
-/// Returns the warnings of a reply. Those that differ only in names are one, with their number and the first of them.
+/// Returns the warnings of a reply. Warnings that differ only in names become one, with their number and some names.
 pub fn warnings(reply: &Reply) -> Vec<String> {
     let found = grouped(reply.warnings.clone()).into_iter();
     found.map(|warning| warning.strip_suffix(LISTED_BY_VERBOSE).map(str::to_owned).unwrap_or(warning)).collect()
@@ -26,8 +26,8 @@ pub fn lines(reply: &Reply) -> Vec<Line> {
     lines
 }
 
-/// Returns the first sentence, or first line of text, of the reply. If it has only tables, diffs, media or JSON, returns
-/// `Done`, and the state that the reply has, such as `Done: succeeded`.
+/// Returns the first sentence, or first line of text, of the reply. If the reply has only tables, diffs, media or JSON,
+/// returns `Done`, with the state in its data if there is one, such as `Done: succeeded`.
 pub fn sentence(reply: &Reply) -> String {
     fn first(body: &Body) -> Option<&str> {
         match body {

@@ -1,4 +1,5 @@
-//! This user's marks "reviewed". A mark belongs to the exact diff that was shown, and only the console reads it.
+//! The user's "reviewed" marks on diffs. A mark belongs to the exact diff that was shown, and only the console reads
+//! it.
 
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use mcpkg_core::op::Context;
 
 use crate::diff::digest;
 
-/// The age from which a mark is removed when the user makes another one, in milliseconds: 90 days.
+/// The age at which a mark expires, in milliseconds (90 days). Expired marks are removed when the user makes a new one.
 const KEPT: i64 = 90 * 24 * 3_600_000;
 
 /// Returns whether this user has marked a unified diff as reviewed.

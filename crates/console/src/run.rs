@@ -1,4 +1,4 @@
-//! The screen of a workflow or command run.
+//! Builds the screen of a workflow run or command run.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;

@@ -29,8 +29,8 @@ impl Row {
         self.actions.iter().any(|action| matches!(action.does, Does::More))
     }
 
-    /// Returns whether each word of the filter occurs in some cell, and no word after a `!`. Case does not matter. A row that loads more matches any
-    /// filter, because it stands for rows that are not loaded.
+    /// Returns whether each word of the filter occurs in some cell, and no word after a `!` does. Case does not
+    /// matter. A row that loads more rows matches any filter, because it stands for rows that are not loaded.
     pub fn matches(&self, filter: &str) -> bool {
         if self.is_more() {
             return true;
@@ -62,9 +62,10 @@ pub struct List {
     /// The column headings; empty for a list without them.
     pub columns: &'static [&'static str],
     pub rows: Vec<Row>,
-    /// The text of an empty list. It explains what belongs here, and which key adds something.
+    /// The text of an empty list. It explains what the list shows, and which key adds something.
     pub empty: &'static str,
-    /// Whether the rows are short. If so, the preview is beside the list from 80 columns on; otherwise from 100.
+    /// Whether the rows are short. If so, a terminal shows the preview next to the list from 80 columns on, otherwise
+    /// from 100.
     pub is_narrow: bool,
 }
 

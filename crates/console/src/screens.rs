@@ -1,8 +1,8 @@
-//! The names of the screens, and the keys of each beside those of every screen. The reference page of the keys lists them.
+//! The names of the screens, with the keys that each screen has in addition to the common ones. The docs list them.
 
 use crate::place::Place;
 
-/// A screen, with the keys that its rows, hunks and texts may offer, and the word of each.
+/// A screen, with the keys that its rows, hunks and texts may offer, and a label for each key.
 pub struct Keys {
     pub screen: &'static str,
     pub shows: &'static str,
@@ -13,7 +13,7 @@ const fn screen(screen: &'static str, shows: &'static str, keys: &'static [(char
     Keys { screen, shows, keys }
 }
 
-/// The words of `U`.
+/// The labels of `U`.
 const ALL: &str = "undo this agent since here";
 const ALL_OF_SHELL: &str = "undo the shell since here";
 const ALL_OF_CONSOLE: &str = "undo the console since here";
@@ -184,8 +184,8 @@ pub const SCREENS: &[Keys] = &[
 ];
 
 impl Place {
-    /// Returns the name of the screen among [`SCREENS`]; `None` for an editor, a form, the help and printed output, whose keys
-    /// belong to what draws them.
+    /// Returns the name of the screen among [`SCREENS`]. Returns `None` for an editor, a form, the help and printed
+    /// output: the code that draws them defines their keys.
     pub fn screen(&self) -> Option<&'static str> {
         Some(match self {
             Place::Inbox => "Inbox",

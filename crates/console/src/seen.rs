@@ -1,4 +1,4 @@
-//! What each agent has of a prompt, skill or resource: the deployed files, and the state of each file.
+//! Shows what each agent has of a prompt, skill or resource: the deployed files, and the state of each file.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub const AS_AGENTS_SEE_IT: &str = "as agents see it";
 
 pub const VIEWS: &[&str] = &["rendered", AS_AGENTS_SEE_IT];
 
-/// Returns what agents have of a prompt, as a file and over MCP.
+/// Returns lines about what agents have of a prompt, as a file and over MCP.
 pub fn prompt(context: &Context, name: &str) -> Vec<Line> {
     let mut lines = module(context, &format!("command:{name}"));
     lines.push(Line::blank());
@@ -24,7 +24,7 @@ pub fn prompt(context: &Context, name: &str) -> Vec<Line> {
     lines
 }
 
-/// Returns what agents have of the module with this id, or of the resource with this URI.
+/// Returns lines about what agents have of the module with this id, or of the resource with this URI.
 pub fn module(context: &Context, id: &str) -> Vec<Line> {
     let id = match id.contains("://") {
         true => of_resource(context, id),
@@ -37,7 +37,7 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
         Ok(data) => data,
         Err(error) => return reply::error(&error),
     };
-    // The changes cannot be read without a folder to deploy to, for example.
+    // The changes cannot be read if, for example, there is no folder to deploy to.
     let (changes, unread) = match deploy::changes(context) {
         Ok(changes) => (Some(changes), None),
         Err(error) => (None, Some(error)),

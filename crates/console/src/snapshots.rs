@@ -1,4 +1,4 @@
-//! Earlier deploys, and what each of them changed.
+//! Builds the screens of earlier deploys, and of what each of them changed.
 
 use serde_json::Value;
 

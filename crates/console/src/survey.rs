@@ -1,7 +1,7 @@
-//! What a look at this machine finds: deployed files that changed, a synced folder that differs, and problems.
+//! The survey of this machine: it finds deployed files that changed, a synced folder that differs, and problems.
 //!
-//! A survey takes longer than reading the database, so the console makes it in a thread of its own: when the inbox opens,
-//! and for the deployed files also after each commit.
+//! A survey takes longer than reading the database, so the console runs it in a separate thread: when the inbox opens
+//! and, for the deployed files, also after each commit.
 
 use std::collections::BTreeMap;
 
@@ -28,22 +28,22 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the deployed files, the synced folder, the problems that `mcpkg doctor` finds, and
-    /// the critical audit findings in the project.
+    /// Surveys the deployed files, the synced folder, the problems that `mcpkg doctor` finds, and the critical audit
+    /// findings in the project.
     pub fn new(context: &Context) -> Self {
         let (files, problems_of_files) = collect(context, &[files]);
         let (others, other_problems) = collect(context, &[sync, checks, findings]);
         Self { files, others, problems_of_files, other_problems }
     }
 
-    /// Looks at the deployed files again, after a commit that may have changed what to deploy.
+    /// Surveys only the deployed files again, after a commit that may have changed what to deploy.
     #[must_use]
     pub fn of_files(self, context: &Context) -> Self {
         let (files, problems_of_files) = collect(context, &[files]);
         Self { files, problems_of_files, ..self }
     }
 
-    /// Returns the messages of what could not be read.
+    /// Returns a message for each thing that could not be read.
     pub fn problems(&self) -> impl Iterator<Item = &String> {
         self.problems_of_files.iter().chain(&self.other_problems)
     }
@@ -133,7 +133,7 @@ fn checks(context: &Context) -> Result<Vec<Waiting>> {
 fn findings(context: &Context) -> Result<Vec<Waiting>> {
     let project = context.read(|_, project| Ok(project.name.clone()))?;
     let data = audit(&project).read(context)?;
-    // A file or a source may have the project's name, and then the audit is about it.
+    // A file or a source may have the same name as the project. `audit` then reads that file or source instead.
     if data["audited"]["project"].is_null() {
         return Ok(Vec::new());
     }

@@ -50,8 +50,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Returns an item of this machine, such as a changed file. `commands` are the one that shows it and the one that acts
-    /// on it.
+    /// Returns an item about this machine, such as a changed file. The first command shows the item, the second one
+    /// acts on it.
     pub fn here(kind: &'static str, from: &str, what: String, look: Place, commands: [Invocation; 2]) -> Self {
         Self {
             kind,
@@ -86,8 +86,8 @@ fn time_of<S: serde::Serializer>(until: &Option<Millis>, serializer: S) -> Resul
     serializer.serialize_some(&until.map(rfc3339))
 }
 
-/// Collects the items that the database knows. Items that expire come first, the soonest at the top. The second list
-/// has a message for each source that cannot be read, so that one failure does not hide the other sources.
+/// Collects the items in the database. Items that expire come first, the soonest at the top. The second list has a
+/// message for each source that cannot be read, so that one failure does not hide the other sources.
 pub fn stored(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let (mut waiting, problems) = collect(context, &[requests, runs, drafts, proposals]);
     waiting.sort_by_key(|item| item.until.unwrap_or(Millis::MAX));

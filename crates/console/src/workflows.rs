@@ -12,7 +12,7 @@ use crate::place::{Part, Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
 use crate::{document, draft, editor, finding, run};
 
-/// A page has one run for this many other rows, since a run takes longer to read.
+/// The list loads one run for this many workflows, because a run takes longer to read.
 const RUNS: usize = 10;
 
 /// The maximum number of rows that `workflow runs` returns in one call.

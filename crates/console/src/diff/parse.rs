@@ -134,13 +134,13 @@ pub(super) fn words(old: &str, new: &str) -> (Vec<Span>, Vec<Span>) {
 
 impl Diff {
     /// Adds the unchanged lines between the hunks as folds. `text` is the complete old text (side 0) or new text (side
-    /// 1). Adds nothing if the unchanged lines of the hunks are not at their places in `text`: it was then read at another
-    /// moment.
+    /// 1). Adds nothing if the unchanged lines of the hunks are not at their places in `text`, because then `text` is
+    /// not the text that the diff was made from.
     #[must_use]
     pub fn with_text(mut self, text: &str, side: usize) -> Self {
         let text: Vec<&str> = text.lines().collect();
         let mut parts = Vec::new();
-        // The numbers of the next line in both texts.
+        // The number of the next line in each text.
         let mut next = [1, 1];
         for part in &self.parts {
             let Part::Hunk(hunk) = part else {

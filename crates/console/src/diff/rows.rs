@@ -125,8 +125,8 @@ fn columns(row: &Row) -> Shown {
     Shown { cells: row.cells.iter().enumerate().map(cell).collect(), hunk: None, fold: None }
 }
 
-/// Returns the lines of alike rows without columns: each unchanged line once, or the changed lines of the first text, then
-/// of the next one.
+/// Returns the lines of rows of one kind, without columns: each unchanged line once, or the changed lines of the first
+/// text, then those of the next one.
 fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     if rows[0].is_same {
         let last = |row: &Row| row.cells.iter().flatten().last().map(|cell| line(&sign(sides, None), cell, true));
@@ -140,7 +140,7 @@ fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     (0..sides).flat_map(of_side).collect()
 }
 
-/// Returns what stands before a line: `-`, `+`, a label of [`THREE`], or blanks before an unchanged line.
+/// Returns the text before the line number: `-`, `+`, a label of [`THREE`], or spaces for an unchanged line.
 fn sign(sides: usize, side: Option<usize>) -> String {
     match (sides, side) {
         (3, Some(side)) => format!("{:<6}", THREE[side]),

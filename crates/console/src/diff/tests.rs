@@ -74,7 +74,7 @@ fn unchanged_lines_unfold_and_both_texts_stand_side_by_side() {
 }
 
 #[test]
-fn each_hunk_goes_in_and_out() {
+fn each_hunk_can_be_excluded_and_included_again() {
     let old: String = (1..=30).map(|line| format!("{line}\n")).collect();
     let new = old.replace("\n5\n", "\nfive\n").replace("\n25\n", "\n25b\n");
     let diff = Diff::of(&old, &new, [String::new(), String::new()]);
@@ -91,7 +91,7 @@ fn each_hunk_goes_in_and_out() {
 }
 
 #[test]
-fn three_texts_stand_along_their_base() {
+fn three_texts_are_aligned_with_their_base() {
     let base: String = (1..=12).map(|line| format!("line {line}\n")).collect();
     let yours = base.replace("line 2\n", "line two\n");
     let theirs = base.replace("line 2\n", "line 2 again\n").replace("line 3\n", "") + "line 13\n";
