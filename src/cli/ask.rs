@@ -1,7 +1,7 @@
 //! Asks the person at the terminal for consent or for a line of text.
 //!
-//! All questions go through this module, so that they look alike and no text can fake an extra line. If a line is wrapped, a mark
-//! begins each further row. A long line is cut and shown with its size.
+//! All questions go through this module, so that they look alike and no text can fake an extra line. Each further row
+//! of a wrapped line starts with a mark. A long line is cut and shown with its size.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;
@@ -100,8 +100,8 @@ impl Output {
     }
 }
 
-/// Returns the error message for a question that nobody answered. It searches for `? `, since a URL in the question may
-/// contain a question mark.
+/// Returns the error message for a question that nobody answered. It splits the question at `? `, because a URL in the
+/// question may contain a question mark.
 fn unconfirmed(question: &str) -> String {
     let end = question.find("? ").unwrap_or(question.trim_end_matches('?').len());
     let (what, rest) = question.split_at(end);
@@ -111,7 +111,7 @@ fn unconfirmed(question: &str) -> String {
 /// Returns the typed line with its line end, an empty line at the end of the input, or `None` after Ctrl-C.
 fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     let (sender, line) = mpsc::channel();
-    // A signal does not interrupt a blocking read, so the read gets a thread. After Ctrl-C, nothing waits for that
+    // A signal does not interrupt a blocking read, so another thread reads. After Ctrl-C, nothing waits for that
     // thread.
     std::thread::spawn(move || {
         let mut line = String::new();

@@ -1,5 +1,6 @@
-//! Adapts the command line to the name that the program was called by. As `smctl`, it accepts the short words of that program and
-//! uses its exit statuses (contract 003). As `enact` and `enact-mcp`, it accepts the command lines of enact (contract 002).
+//! Adapts the command line to the name that the program was called by. As `smctl`, it accepts the short words of that
+//! program and uses its exit statuses (contract 003). As `enact` and `enact-mcp`, it accepts the command lines of enact
+//! (contract 002).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -30,7 +31,7 @@ const ENACT: [(&[&str], &[&str]); 10] = [
     (&["run"], &["tool", "run"]),
 ];
 
-/// The flag with which enact installs for everybody. mcpkg does so by default.
+/// enact's flag for installing for all users. mcpkg has no such flag, because it installs for all users by default.
 const GLOBAL: &str = "--global";
 
 /// smctl's exit status when git fails.

@@ -1,4 +1,4 @@
-//! Completes a command line while it is typed; the scripts of `mcpkg completions` call this.
+//! Completes a command line while the user types it. The scripts of `mcpkg completions` call this.
 //!
 //! A script starts `MCPKG_COMPLETE=SHELL mcpkg -- WORDS`, with the index of the current word in `_CLAP_COMPLETE_INDEX`.
 //! Commands and flags come from clap's own engine, names from the database. Nothing is created or written. If names
@@ -26,7 +26,7 @@ const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 /// The maximum number of names to offer; nobody reads a longer list.
 const MOST: usize = 1000;
 
-/// The separators, in addition to blanks, at which bash splits a word.
+/// The separators, in addition to spaces, at which bash splits a word.
 const BASH_BREAKS: [&str; 3] = [":", "=", "::"];
 
 /// Answers a completion script. Returns whether the call came from one.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bash_takes_apart_is_joined() {
+    fn words_that_bash_split_are_joined() {
         let whole = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         for (given, expected, kept) in [
             (&["mcpkg", "prompt", "show", "re"][..], &["mcpkg", "prompt", "show", "re"][..], 0),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_not_there_yet_is_empty() {
+    fn a_missing_last_word_is_empty() {
         let line = Line::of(Shell::Zsh, &["mcpkg".into(), "prompt".into()], 2);
         assert_eq!(line.words, ["mcpkg", "prompt", ""]);
     }

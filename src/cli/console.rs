@@ -51,16 +51,16 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     if matches.get_flag("web") {
         let cancelled = context.cancelled.clone();
         let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());
-        // Each operation gets the context's questions when it starts.
+        // The web console sets the functions that ask questions when it starts an operation.
         context.shows_data = false;
         let output = *output;
         return web::run(context, is_read_only, move |links| print_links(&output, links)).map(|()| 0);
     }
-    // An operation that has the terminal to itself, such as `prompt edit`, asks as in the shell.
+    // An operation that takes over the terminal, such as `prompt edit`, asks its questions as in the shell.
     context.ask = output.asker(false, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
     context.confirmation = Confirmation::Ask;
-    // The console shows the texts of answers, so that an operation may ask for what is missing, such as inputs.
+    // The console shows replies as text. An operation asks for missing inputs only if its data is not shown.
     context.shows_data = false;
     if matches.get_flag("plain") || pick::is_plain() {
         context.progress = output.progress();

@@ -30,7 +30,7 @@ const BASH: &str = r#"_mcpkg() {
 complete -o bashdefault -o nosort -F _mcpkg mcpkg 2>/dev/null || complete -o bashdefault -F _mcpkg mcpkg
 "#;
 
-/// An addition to the script for zsh. If zsh autoloads the script as a function, the first call must already complete.
+/// An addition to the script for zsh. If zsh autoloads the script as a function, already the first call must complete.
 const ZSH_AUTOLOADED: &str = r#"
 if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;
@@ -113,7 +113,7 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     if has_commands {
         man.render_subcommands_section(&mut page)?;
     }
-    // On the first page, the lines below the examples form a block of their own.
+    // On the root command's page, the lines below the examples are a separate block.
     let (examples, after) = examples.split_once("\n\n").unwrap_or((examples, ""));
     let mut roff = Roff::new();
     section(&mut roff, "NOTES", notes, false);

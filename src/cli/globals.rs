@@ -168,7 +168,7 @@ pub(super) fn args() -> [Arg; 9] {
     ]
     .map(|flag| match flag.get_action() {
         ArgAction::Count => flag,
-        // The last occurrence counts, so that a shell alias may set a flag and the user can still override it.
+        // If a flag is repeated, the last one counts, so that the user can override a flag in a shell alias.
         _ => {
             let id = flag.get_id().clone();
             flag.overrides_with(id)

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_name_what_the_line_named() {
+    fn commands_in_hints_repeat_the_flags_of_the_line() {
         let flags = Flags::new(Some("my db"), Some("b"));
         for (hint, said) in [
             (

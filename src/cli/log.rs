@@ -77,9 +77,9 @@ impl Visit for Fields {
     }
 }
 
-/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp never logs below info, because
-/// at debug it formats whole results. A server that runs as smctl reads `SMCTL_LOG` if `MCPKG_LOG` is not
-/// set. If `calls` names a file, audited calls are also written there.
+/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp never logs below info,
+/// because at debug it formats whole results. A server that runs as smctl reads `SMCTL_LOG` if `MCPKG_LOG` is not set.
+/// If `calls` names a file, audited calls are also written there.
 pub(super) fn log(verbose: u8, identity: Identity, calls: Option<&Path>) -> Result<()> {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;

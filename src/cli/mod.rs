@@ -76,7 +76,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
-    // A log line would be drawn into the console's screen.
+    // The console draws on the same terminal, and a log line would disturb its screen.
     let is_quiet = matches.subcommand_name() == Some("console") && std::io::stderr().is_terminal();
     let logged = match is_quiet {
         true => Ok(()),
@@ -150,7 +150,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
     serve::recover(&context);
-    // Report missing things before asking. A database that did not exist before has nothing to lose.
+    // Report missing things before asking. A database that was just created has nothing to lose, so do not ask.
     if entry.effect == Effect::Destroy {
         call.look(&context)?;
         if existed {
@@ -159,7 +159,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     }
     let command = call.command().to_owned();
     let outcome = noted(call.run(&context), &context.take_notes()).map_err(|error| globals.flags.in_error(error));
-    // Clears a remaining progress bar before the answer is written to the same terminal.
+    // Dropping the old function clears a remaining progress bar before the answer is written to the same terminal.
     context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.json(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
@@ -215,7 +215,7 @@ fn cancel_on_interrupt(context: &Context) {
     let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());
 }
 
-/// Returns whether stdout carries a protocol, so that failures have to go to stderr.
+/// Returns whether stdout carries a protocol. Failures must then go to stderr.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
 }
@@ -270,9 +270,9 @@ fn name_a_number(error: &mut clap::Error) {
 /// The maximum number of commands that a hint suggests for a word.
 const NAMED: usize = 4;
 
-/// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because in mcpkg
-/// the noun comes first. After a noun, as in `gate list`, it suggests the noun's own commands, or the only command that ends with
-/// the word.
+/// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because
+/// mcpkg's commands begin with a noun. After a noun, as in `gate list`, it suggests the noun's own commands, or the
+/// only command that ends with the word.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };

@@ -18,7 +18,7 @@ use mcpkg_base::platform::{self, IS_WINDOWS, OpenStream};
 use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell, grouped};
 use mcpkg_core::present;
 
-/// The columns of a progress line that the bar and the counts take up.
+/// The columns of a progress line that the bar and the counts need.
 const BESIDE: usize = 48;
 
 /// Columns and rows to assume if the size of the terminal is unknown.
@@ -136,7 +136,7 @@ impl Output {
         })
     }
 
-    /// Writes a failure to stderr, as JSON if `--json` is given, which happens only if stdout carries a protocol.
+    /// Writes a failure to stderr. With `--json`, which gets here only if stdout carries a protocol, writes it as JSON.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;
@@ -260,7 +260,7 @@ impl Output {
         }
     }
 
-    /// Shows a text in the user's pager, because the user asked for it. Without a pager, writes the text to the terminal.
+    /// Shows a text in the user's pager, on the user's request. Without a pager, writes the text to the terminal.
     pub(super) fn page(&self, text: &StyledText) {
         match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
             Some(Ok(())) => {}
@@ -285,8 +285,8 @@ impl Output {
         (rows_of(text, columns) >= usize::from(rows)).then(Pager::of_user).flatten()
     }
 
-    /// Shows a text in a pager. If the pager cannot be started, writes the text directly, and warns only if the user chose that
-    /// pager.
+    /// Shows a text in a pager. If the pager cannot be started, writes the text directly, and warns only if the user
+    /// chose that pager.
     fn paged(&self, pager: &Pager, text: &str, write: impl FnOnce() -> Result<()>) -> Result<()> {
         let plain = matches!(AutoStream::choice(&std::io::stdout()), Stream::Never) || self.color == ColorChoice::Never;
         let plain = plain && self.color != ColorChoice::Always;

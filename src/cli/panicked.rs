@@ -38,7 +38,7 @@ mod tests {
     use mcpkg_base::error::Code;
 
     #[test]
-    fn a_panic_is_a_bug_whose_cause_is_no_part_of_the_message() {
+    fn a_panic_is_a_bug_and_its_cause_is_not_in_the_message() {
         let error = unless_panicked(|| -> Result<()> { std::panic::panic_any("index of https://me:pass@host") });
         let error = error.expect_err("a bug");
         assert_eq!((error.code(), error.code().exit()), (Code::Internal, 70));

@@ -1,7 +1,7 @@
 //! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
-//! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the
-//! letter acts on that row. For editors and forms, it names the command to use instead.
+//! A number opens a row. A letter does the same as that key in the console. With a number, as in `d 2`, the letter acts
+//! on that row. Editors and forms are not shown: the console names the command to use instead.
 
 use std::cell::RefCell;
 use std::io::stdin;
@@ -19,7 +19,7 @@ use mcpkg_store::watch::{Change, Watch};
 /// The number of rows that a list prints at once.
 const ROWS: usize = 20;
 
-/// The number of new events that are printed before a prompt.
+/// The maximum number of new events to print before a prompt.
 const NEWS: usize = 5;
 
 /// A console that reads lines and prints lines.
@@ -83,7 +83,8 @@ impl Plain<'_> {
         }
     }
 
-    /// Prints what others did since the last prompt, so that nothing appears while the user types.
+    /// Prints what others did since the last prompt. It prints only before a prompt, so that nothing appears while
+    /// the user types.
     fn news(&self, watch: Option<&mut Watch>) -> Result<()> {
         let Some(Ok(Change::Events(events))) = watch.map(Watch::look) else { return Ok(()) };
         let own = self.context.caller.actor();
@@ -206,7 +207,7 @@ impl Plain<'_> {
         Ok(Next::Stay)
     }
 
-    /// Asks the user's agent for a workflow, as the panel of the console does, and prints what the agent does.
+    /// Asks the user's agent for a workflow, like the panel of the console, and prints what the agent does.
     fn ask(&self, about: Option<Text>) -> Result<()> {
         if self.is_read_only {
             return Err(read_only());
@@ -322,7 +323,7 @@ fn print_lines(output: &Output, lines: &[Line]) -> Result<()> {
     }
 }
 
-/// Returns what to type for a key.
+/// Returns the word to type for a key.
 fn name(key: char) -> String {
     if key == ' ' { "space".to_owned() } else { key.to_string() }
 }

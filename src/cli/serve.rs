@@ -321,7 +321,7 @@ pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     mcp::Identity::ALL.into_iter().find(known).unwrap_or_else(|| called.identity())
 }
 
-/// Returns the file to which one line about each audited call is written, in addition to the log.
+/// Returns the file that gets a line about each audited call, in addition to the log.
 pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
     let (_, matches) = line.subcommand().filter(|(name, _)| *name == "serve")?;
     matches.get_one::<PathBuf>("calls").map(PathBuf::as_path)
@@ -448,7 +448,7 @@ fn warn_of_rules(store: &Store, network: Option<&mcp::Network>, output: &Output)
     }
 }
 
-/// Finishes or undoes what an earlier process left half done. Called before a command or a server starts.
+/// Finishes or undoes work that an earlier process left unfinished. Called before a command or a server starts.
 pub(super) fn recover(context: &Context) {
     crate::DOMAINS.iter().for_each(|domain| (domain.recover)(context));
 }

@@ -1,4 +1,5 @@
-//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`StyledText`], which marks hidden characters.
+//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`StyledText`], which marks hidden
+//! characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -44,7 +45,7 @@ impl StyledText {
         self
     }
 
-    /// Removes the last line end, so that the person types on the same line.
+    /// Removes the newline at the end, so that the person types on the same line.
     pub(super) fn without_end(mut self) -> Self {
         if self.0.last().is_some_and(|(_, text)| text == "\n") {
             self.0.pop();
@@ -169,8 +170,8 @@ impl Lines {
     }
 }
 
-/// Wraps a line to this many columns. A row ends after a blank if there is one near its end. A grapheme, which may consist of
-/// several characters, is split only if it is wider than a row.
+/// Wraps a line to this many columns. A row ends after a space if there is one near its end. A grapheme, which may
+/// consist of several characters, is split only if it is wider than a row.
 pub(super) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
@@ -251,7 +252,7 @@ pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Returns how many bytes of a text stay together: up to the next blank outside backticks.
+/// Returns the number of bytes at the start of a text that stay together: up to the first space outside backticks.
 fn unit(text: &str) -> usize {
     let (mut at, mut is_code) = (0, false);
     while let Some(found) = text[at..].find([' ', '`']) {
@@ -267,7 +268,7 @@ fn unit(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the maximum width of a character on any terminal, so that no terminal breaks a row by itself.
+/// Returns the maximum width of a character on any terminal, so that no terminal wraps a row by itself.
 fn columns_of(c: char) -> usize {
     match c {
         // The variation selector turns the character before it into an emoji, which is one column wider.
@@ -283,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_others_have_no_style_on_a_terminal_and_are_left_alone_in_a_pipe() {
+    fn foreign_text_is_marked_on_a_terminal_and_unchanged_in_a_pipe() {
         let shown = StyledText::styled(BOLD, "a\x1b[31m").then("\u{202e}b");
         assert_eq!(shown.written(true), "\x1b[1ma^[[31m\x1b[0m<U+202E>b");
         assert_eq!(shown.written(false), "\x1b[1ma\x1b[31m\x1b[0m\u{202e}b");
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_on_with_a_mark() {
+    fn each_further_row_of_a_line_starts_with_a_mark() {
         assert_eq!(wrapped("0123456789ab", 8), ["01234567", "↳ 89ab"]);
         assert_eq!(wrapped("日本語日本", 8), ["日本語日", "↳ 本"]);
         // A row breaks after a blank, unless more than half of the row would then stay empty.

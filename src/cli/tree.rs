@@ -14,8 +14,8 @@ pub fn command() -> Command {
     grown(&|_| true)
 }
 
-/// Returns the command line with only the commands that `words` may name, because building all of them takes a third of a
-/// server's start time. The smaller tree accepts the same lines as the complete one, but its error messages differ.
+/// Returns the command line with only the commands that `words` may name, because building all of them takes a third of
+/// a server's start time. The smaller tree accepts the same lines as the complete one, but its error messages differ.
 pub(super) fn of_line(words: &[OsString]) -> Command {
     grown(&|name| words.iter().any(|word| word == name))
 }

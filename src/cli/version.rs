@@ -21,7 +21,7 @@ pub(super) fn command() -> Command {
     help::finished(Command::new("version"), about, &["version"], "", &["mcpkg version", "mcpkg version --json"])
 }
 
-/// Shows the version. It opens no file, so that it works whatever state the files are in.
+/// Shows the version. It opens no file, so that it works even if the files are damaged.
 pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let features = features();

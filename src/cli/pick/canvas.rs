@@ -1,4 +1,4 @@
-//! The lines of the terminal on which a list is drawn, and its keys.
+//! Draws a list on the lines of the terminal that it occupies, and reads its keys.
 
 use std::io::{self, Write, stderr};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How often a waiting list checks whether a signal ended the command.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The lines of the terminal that the list occupies. The terminal is restored when this is dropped, also by a panic.
+/// The lines of the terminal that the list occupies. Dropping it restores the terminal, also after a panic.
 pub(super) struct Canvas {
     /// The number of lines that are drawn now.
     drawn: u16,
@@ -64,7 +64,7 @@ impl Canvas {
                         return Ok(done);
                     }
                 }
-                // The terminal may have broken the lines anew, so it is not known where they are.
+                // The terminal may have wrapped the lines differently, so their position is unknown.
                 Event::Resize(columns, _) => {
                     queue!(stderr(), Clear(ClearType::All), MoveTo(0, 0)).map_err(failed)?;
                     self.drawn = 0;
@@ -102,7 +102,7 @@ impl Canvas {
         stderr.flush()
     }
 
-    /// Removes the lines, and puts the cursor where the first of them was.
+    /// Removes the lines, and moves the cursor to where the first of them was.
     fn erase(&self) -> io::Result<()> {
         let mut stderr = stderr().lock();
         if self.drawn > 1 {
@@ -113,8 +113,8 @@ impl Canvas {
     }
 }
 
-/// Reads the terminal until the canvas is closed. It is a thread of its own since crossterm never returns from a terminal
-/// that has hung up.
+/// Reads the terminal until the canvas is closed. It runs in its own thread, because crossterm never returns from a
+/// terminal that has hung up.
 fn read(events: &Sender<io::Result<Event>>, is_closed: &AtomicBool) {
     while !is_closed.load(Ordering::SeqCst) {
         let event = match event::poll(LOOK) {

@@ -1,4 +1,4 @@
-//! The state of a list: what is open, ticked and focused, and what the person types to filter it.
+//! The state of a list: the groups that are open, the ticked items, the focus, and the filter that the person types.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -38,7 +38,7 @@ pub(super) struct List {
     at: Place,
     /// The first row that is shown.
     top: usize,
-    /// The rows that the focused place occupies, and the number of rows that fit, when it was drawn last.
+    /// The rows of the focused place, and the number of rows that fit, when the list was last drawn.
     focused: std::ops::Range<usize>,
     room: usize,
 }
@@ -53,14 +53,14 @@ impl List {
         self.groups.iter().map(|group| group.items.iter().map(|item| item.is_ticked).collect()).collect()
     }
 
-    /// Returns the line that stays on the terminal: the question, and how it was answered.
+    /// Returns the line that stays on the terminal: the question and its answer.
     pub(super) fn summary(&self) -> String {
         let items = || self.groups.iter().flat_map(|group| &group.items);
         let ticked = items().filter(|item| item.is_ticked).count();
         format!("{} yes, {ticked} of {}", self.question, items().count())
     }
 
-    /// Changes the list as a key says. Returns how the list ends, if it does.
+    /// Applies a key. Returns how the list ended, if the key ended it.
     pub(super) fn press(&mut self, key: KeyEvent) -> Option<Done> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -129,7 +129,8 @@ impl List {
         }
     }
 
-    /// Ticks the focused item or all items of the focused group that the filter shows, or takes the ticks back.
+    /// Ticks the focused item, or the items of the focused group that match the filter. If all are ticked, unticks
+    /// them.
     fn toggle(&mut self) {
         let Place { group, item } = self.at;
         let shown: Vec<usize> = match item {
@@ -150,7 +151,8 @@ impl List {
         items.filter(|(_, item)| is_match(item)).map(|(at, _)| at).collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns what keys can reach: the groups, and the items of the open ones. With a filter, all groups with matches are open.
+    /// Returns the places that the focus can move to: the groups, and the items of open groups. With a filter, all
+    /// groups with matches are open.
     fn places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         for (group, PickGroup { is_open, .. }) in self.groups.iter().enumerate() {
@@ -205,7 +207,8 @@ impl List {
         std::iter::once((Style::Heading, heading)).chain(shown).chain(end).collect()
     }
 
-    /// Returns the rows of a group or an item. Only the title of an item without details is ever cut.
+    /// Returns the rows of a group or an item. A group's row, and an item without details, are cut. Other lines are
+    /// wrapped.
     fn rows(&self, place: Place, columns: usize) -> Vec<String> {
         let pointer = if place == self.at { '>' } else { ' ' };
         let group = &self.groups[place.group];
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_closed_at_first_and_what_needs_a_person_is_open() {
+    fn closed_groups_show_names_and_open_groups_show_items() {
         insta::assert_snapshot!(shown(&mut list()), @"
         Found in ~/shop:
         > [x] + 30 skills  skills/s0, skills/s1, skills/s…

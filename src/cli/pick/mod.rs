@@ -1,7 +1,7 @@
 //! Lets a person choose from a list at the terminal, before something is written.
 //!
-//! The list is drawn below what the terminal shows already, and redrawn in place. [`list`] has its state and its lines, and
-//! [`canvas`] draws them.
+//! The list is drawn below the present content of the terminal, and redrawn in place. [`list`] has its state and builds
+//! its lines, and [`canvas`] draws them.
 
 mod canvas;
 mod list;
@@ -48,7 +48,7 @@ impl Output {
     }
 }
 
-/// Whether the terminal cannot redraw lines, or the user asked for plain lines.
+/// Returns whether the terminal cannot redraw lines, or the user asked for plain lines.
 pub(super) fn is_plain() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
         || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1")
