@@ -1,4 +1,4 @@
-//! Asks the user's agent in the console, with a program in the agent's place, and makes a workflow of what was run.
+//! Tests asking the user's agent in the console, with a fake agent, and making a workflow from marked runs.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::support::{Screen, skipped};
 use crate::workflow::ask::{Ground, assert_gone, awaited};
 use crate::workflow::runs;
 
-/// Starts the console on the list of workflows, and opens the panel.
+/// Starts the console, opens the panel on the list of workflows, and types a request.
 fn panel(ground: &Ground, does: &str) -> Option<Screen> {
     let mut command = ground.command(does);
     command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]);

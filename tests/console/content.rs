@@ -1,4 +1,4 @@
-//! What agents have of an item, editing and making items, and the deploy screen.
+//! Tests the content screens, including what each agent has of an item, and the deploy screen.
 
 use super::{read_to_the_end, started};
 use crate::deploy::place::Place;
@@ -22,7 +22,7 @@ fn a_prompt_is_shown_as_each_agent_has_it() {
     assert!(text.contains("claude_code  OUT: changed on disk since it was deployed"), "{text}");
     assert!(text.contains("cursor  has an older text than the project"), "{text}");
     assert!(text.contains("root/.claude/commands/review.md"), "{text}");
-    // A skill has other files, and is deployed as it is.
+    // The skill has not changed since the deploy, so the agents' files are current.
     screen.keys("3");
     screen.keys("/tidy\r\r");
     screen.wait("Content > skill tidy, rendered");
@@ -57,7 +57,7 @@ fn a_deploy_says_what_each_session_loads_and_is_applied_and_taken_back_by_keys()
     screen.wait_until(|text| text.lines().any(|line| line.starts_with(" claude_code")), "a heading for each agent");
     screen.keys("v");
     screen.wait_until(|text| text.lines().any(|line| line.starts_with(" skill:tidy")), "a heading for each module");
-    // The rows of the agents show what stands behind the sums.
+    // Enter on the row of an agent shows the details behind its total.
     screen.keys("/tokens\r\r");
     let text = screen.wait("Deploy > what each session loads");
     assert!(text.contains("names and descriptions of"), "{text}");
@@ -68,7 +68,7 @@ fn a_deploy_says_what_each_session_loads_and_is_applied_and_taken_back_by_keys()
     screen.keys("y");
     screen.wait("every agent's files are current");
     assert!(place.exists("root/.claude/commands/review.md"));
-    // Everything is taken back by typing its name.
+    // A rollback of everything needs the typed name `pristine`.
     screen.keys("b");
     screen.wait("pristine");
     screen.keys("Gb");

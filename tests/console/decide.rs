@@ -1,4 +1,4 @@
-//! Decides on requests of agents, including requests whose text tries to change the screen.
+//! Tests decisions on agents' requests, including requests whose text tries to change the screen.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn a_request_is_read_approved_and_used() {
     screen.wait(": Run hosting:apps:create. It runs when mcp:codex goes on");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
-    // The trail says where you decided.
+    // The audit trail records that the console was used to decide.
     let decided = ground.scratch.json(&["events", "--by", "console"])["events"].clone();
     assert_eq!(decided[0]["kind"], "consent.approve", "{decided}");
 }
@@ -53,7 +53,7 @@ fn a_request_shows_the_agents_reason_as_its_claim() {
     let text = screen.wait("the agent's reason: \"A place to test.");
     let forged = text.lines().find(|line| line.contains("Approved by ada"));
     assert!(forged.is_some_and(|line| line.trim_start().starts_with('|')), "{text}");
-    // Other words ask for the same consent.
+    // A request with another reason uses the same consent.
     ground.approve(&asked);
     arguments["reason"] = json!("Because.");
     assert_eq!(code(&execute(&mut client, with_nonce(&arguments, &asked))), "ok");

@@ -1,4 +1,4 @@
-//! The diff screen: hunks that are taken or left, marks that survive a restart, and three texts after a change.
+//! Tests the diff screen: choosing hunks, reviewed marks that survive a restart, and three texts after a change.
 
 use serde_json::json;
 
@@ -7,7 +7,8 @@ use crate::deploy::place::Place;
 use crate::support::Client;
 use crate::workflow::runs::Ground;
 
-/// A deployed prompt of 60 lines that was changed on disk in three places, and proposed.
+/// Returns a place with a deployed prompt of 60 lines. It was changed on disk in three parts, and the change is
+/// proposed.
 fn drifted() -> Place {
     let place = Place::with_project();
     let text: String = (1..=60).map(|n| format!("Line {n}.\n")).collect();
@@ -38,7 +39,7 @@ fn space_takes_a_hunk_out_and_a_accepts_the_rest() {
     screen.wait("Accepted proposal 1");
     let text = place.ok(&["prompt", "show", "review"]);
     assert!(text.contains("Second line.") && text.contains("Line 30.") && text.contains("\n59\n"), "{text}");
-    // The hunk that was left is a proposal of its own.
+    // The excluded hunk stays open as a separate proposal.
     let open = place.data(&["evolve", "list"]);
     assert_eq!(open["proposals"].as_array().map(Vec::len), Some(1), "{open:#}");
 }
@@ -52,7 +53,7 @@ fn a_proposal_of_an_item_that_changed_since_shows_three_texts_and_cannot_be_acce
     screen.wait("a accept");
     let text = place.ok(&["prompt", "show", "review"]);
     place.ok(&["prompt", "update", "review", &text.replace("Line 2.", "Line two, by somebody else.")]);
-    // The screen follows by itself: what is new stands below the base, and there is nothing to accept.
+    // The screen updates without a key: it shows the new text below the base, and the proposal cannot be accepted.
     screen.wait("Somebody changed it since the proposal");
     let shown = screen.wait("Line two, by somebody else.");
     assert!(shown.contains("theirs   2  Second line.") && !shown.contains("a accept"), "{shown}");
@@ -72,7 +73,7 @@ fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
         let Some(mut screen) = started(place.command(), &[]) else { return false };
         screen.wait("DRIFT");
         screen.keys("4");
-        // The key works once the preview is there.
+        // The key works only after the preview has loaded.
         let is_there = |text: &str| ["4 DEPLOY", "m reviewed", awaited].iter().all(|wanted| text.contains(wanted));
         screen.wait_until(is_there, awaited);
         screen.keys(keys);
@@ -84,7 +85,7 @@ fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
         return;
     }
     look("1 of 1 reviewed", "\r", "review.md, reviewed");
-    // A mark is for what was shown. Another change of the file is not reviewed.
+    // A mark belongs to the exact diff that was shown. Another change of the file is not reviewed.
     let path = "root/.claude/commands/review.md";
     place.write(path, place.read(path).replace("Line 40.", "forty"));
     look("0 of 1 reviewed", "", "Deploy");
@@ -124,7 +125,7 @@ fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
     screen.wait("Approved draft");
     let now = ground.scratch.ok(&["workflow", "show", "app"]);
     assert_eq!(now, saved.replace("id: s12\n", "id: last\n"));
-    // A draft whose workflow somebody changed cannot be approved.
+    // A draft cannot be approved after somebody else has changed its workflow.
     propose(&mut client, &now.replace("id: s1\n", "id: one\n"), 2);
     screen.keys("1");
     screen.wait("DRAFT");

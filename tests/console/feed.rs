@@ -1,4 +1,4 @@
-//! What an event of the feed shows.
+//! Tests what the feed shows for an event, and the preview of an undo.
 
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Row};
@@ -36,7 +36,7 @@ fn an_event_shows_its_own_change_and_not_the_newest_one() {
     assert!(second.contains("Two.") && second.contains("Three.") && !second.contains("One."), "{second}");
 }
 
-/// Returns the rows of a list, and the words of the key `a`.
+/// Returns the rows of a list, and the label of the key `a`.
 fn list(place: &Place, context: &Context) -> (Vec<Row>, Option<String>) {
     let screen = load(place, context, &Part::default()).expect("a screen");
     let undo = screen.actions.iter().find(|action| action.key == 'a').map(Action::words);
@@ -51,7 +51,7 @@ fn words(rows: &[Row]) -> Vec<String> {
     rows.iter().map(of).collect()
 }
 
-/// Returns the place that `space` or `U` leads to.
+/// Returns the place that a key of the row opens, such as `space` or `U`.
 fn other(row: &Row, key: char) -> Place {
     match row.actions.iter().find(|action| action.key == key).map(|action| &action.does) {
         Some(Does::Replace(place) | Does::Open(place)) => place.clone(),
@@ -60,7 +60,7 @@ fn other(row: &Row, key: char) -> Place {
 }
 
 #[test]
-fn an_undo_of_all_of_an_agent_leaves_its_requests_open_until_space_takes_them_in() {
+fn undoing_all_of_an_agent_leaves_its_requests_open_until_space_includes_them() {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
     let mut client = agent(&ground, "codex");
@@ -69,14 +69,14 @@ fn an_undo_of_all_of_an_agent_leaves_its_requests_open_until_space_takes_them_in
         client.result("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
     }
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
-    // The shell counts requests apart too.
+    // The shell counts requests separately too.
     let shell = ground.scratch.ok(&["undo", "--by", "mcp:codex", "--since", "1h", "--dry-run"]);
     assert!(shell.contains("Would undo 3 changes, deny 1 request"), "{shell}");
     let context = ground.scratch.context();
     let (feed, _) = list(&Place::Feed, &context);
     let first = feed.iter().find(|row| row.cells[2].text() == "prompt create one").expect("an event");
     let all = other(first, 'U');
-    // The earlier event of the same second is not part of it.
+    // An earlier event of the same second is not undone.
     let (rows, undo) = list(&all, &context);
     let request = "request Run hosting:apps:create";
     let begins = |row: &str, begin: &str| assert!(row.starts_with(begin), "{row}");
@@ -85,13 +85,13 @@ fn an_undo_of_all_of_an_agent_leaves_its_requests_open_until_space_takes_them_in
     begins(&shown[2], &format!("-- | {request}"));
     assert!(shown.len() == 3 && shown[2].ends_with(" | left out"), "{shown:?}");
     assert_eq!(undo.as_deref(), Some("undo 2 changes"));
-    // `space` takes the request in, and out again.
+    // `space` includes the request, and excludes it again.
     let with_request = other(&rows[2], ' ');
     let (rows, undo) = list(&with_request, &context);
     begins(&words(&rows)[2], &format!("IN | {request}"));
     assert_eq!(undo.as_deref(), Some("undo 2 changes, deny 1 request"));
     assert_eq!(other(&rows[2], ' '), all);
-    // A change is taken out, and in again.
+    // `space` excludes a change, and includes it again.
     let (rows, undo) = list(&other(&rows[0], ' '), &context);
     assert_eq!(words(&rows)[0], "-- | prompt one | left out");
     assert_eq!(undo.as_deref(), Some("undo 1 change, deny 1 request"));

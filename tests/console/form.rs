@@ -1,4 +1,4 @@
-//! Writes a workflow with the form: adds steps, picks values, fixes a mistake, plans, and saves.
+//! Tests the form of a workflow: adding steps, picking values, fixing a mistake, planning and saving.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{agent, console};
 use crate::support::Screen;
 use crate::workflow::runs::Ground;
 
-/// What is written by keys alone.
+/// The workflow that the test writes, using only keys.
 const WRITTEN: &str = "\
 workflow: new_workflow
 inputs:
@@ -38,7 +38,7 @@ fn select(screen: &mut Screen, row: &str) {
     }
 }
 
-/// A project with the saved workflow `new_workflow`.
+/// Returns a project with the saved workflow `new_workflow`.
 fn with_workflow() -> Ground {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
@@ -64,13 +64,13 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.wait("new_workflow_");
     screen.keys(&format!("{}blog_setup\r", "\u{7f}".repeat("new_workflow".len())));
     screen.wait("Workflows > blog_setup");
-    // A step, from the list of commands.
+    // Add a step from the list of commands.
     screen.keys("+apps create");
     screen.wait("> hosting:apps:create");
     screen.keys("\r");
     screen.wait("STEP 1  apps_create");
     screen.wait("POST /apps");
-    // Its region is a new input of the workflow.
+    // Its region becomes a new input of the workflow.
     select(&mut screen, "region");
     screen.keys("\r");
     screen.wait("a new input");
@@ -78,7 +78,7 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.wait("> inputs.region");
     screen.keys("\r");
     screen.wait("INPUTS");
-    // A second step takes the answer of the first, by its tag.
+    // A second step uses the output of the first one, which has a matching tag.
     screen.keys("+databases create");
     screen.wait("> hosting:databases:create");
     screen.keys("\r");
@@ -91,7 +91,7 @@ fn a_workflow_is_written_with_the_form_alone() {
     select(&mut screen, "plan");
     screen.keys("esmall\r");
     screen.wait("\"small\"");
-    // A mistake is found, and a key fixes it in one step of undo.
+    // A mistake is found, and one key fixes it.
     select(&mut screen, "inputs.region");
     screen.keys("e");
     screen.wait("inputs.region_");
@@ -99,7 +99,7 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.wait("there is no input");
     screen.keys("f");
     screen.wait_until(|text| !text.contains("1 error,") && !text.contains("checking..."), "the mistake is gone");
-    // The plan, the diff, and the save.
+    // Plan, read the diff, and save.
     screen.keys("p");
     screen.wait("2 writes on 127.0.0.1");
     screen.keys("s");
@@ -131,7 +131,7 @@ fn a_run_asks_for_the_inputs_that_it_needs_and_p_plans_it() {
 }
 
 #[test]
-fn two_who_save_at_once_lose_nothing() {
+fn two_people_who_save_at_once_lose_nothing() {
     let ground = with_workflow();
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("nothing waits for you");

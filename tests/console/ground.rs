@@ -1,4 +1,4 @@
-//! A project with something on every screen of the console, where each text of somebody else tries to harm the reader.
+//! Fills every screen of the console with foreign text that tries to harm the reader.
 
 use serde_json::json;
 
@@ -6,19 +6,21 @@ use super::agent;
 use crate::support::{Client, typed_after};
 use crate::workflow::runs::{Ground, create, execute};
 
-/// What a hostile text tries: clear the screen, set title and clipboard, move the cursor, hide, reverse, and forge a line.
+/// A hostile text: it clears the screen, sets the title and the clipboard, moves the cursor, and hides and reverses
+/// text.
 pub const HOSTILE: &str =
     "ok\u{1b}[2J\u{1b}[H\u{1b}]52;c;aGk=\u{7}\u{1b}]0;pwned\u{7}\u{9b}31m\u{202e}gnp.exe\u{200b}\u{e0041}\r";
 
-/// The forged line, after blanks that would push it to where the console writes.
+/// A line that imitates the console. [`text`] puts it after blank lines and spaces that could move it to the console's
+/// own rows.
 pub const FORGED: &str = "Approved: forged";
 
-/// Returns a text of several lines with everything that a hostile text tries.
+/// Returns a text of several lines with everything that a hostile text may try.
 fn text() -> String {
     format!("{HOSTILE}\n{}\n{FORGED}\n{}{FORGED}\n", "\n".repeat(30), " ".repeat(200))
 }
 
-/// Fills every screen. The client must live as long as its requests are looked at.
+/// Fills every screen. Keep the client alive as long as the test looks at its requests.
 pub fn filled() -> (Ground, Client) {
     let ground = Ground::new();
     let scratch = &ground.scratch;
@@ -53,7 +55,7 @@ pub fn filled() -> (Ground, Client) {
         let made = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
         assert_ne!(made["isError"], true, "{made:#}");
     }
-    // A deploy whose file was then changed by somebody, and proposed.
+    // Deploy, change a deployed file on disk, and propose the change.
     let root = scratch.path().join("root");
     std::fs::create_dir_all(root.join(".git")).expect("a folder");
     // The audit finds the hidden characters, so a person has to agree at a terminal.

@@ -1,5 +1,5 @@
-//! Text of others on every screen: it neither reaches the terminal raw nor stands where the console writes. And keys
-//! that do not approve change nothing.
+//! Tests that foreign text on every screen reaches the terminal only with marks, and never on the console's own rows.
+//! Also tests that keys that do not approve change nothing.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn open(ground: &Ground) -> Option<Screen> {
     started(command, &[])
 }
 
-/// Checks that the forged line stands only in the body: behind the bar, or inside a row.
+/// Checks that the forged line appears only in the body: behind the bar, or inside a row.
 #[track_caller]
 fn assert_nothing_forged(text: &str) {
     let lines: Vec<&str> = text.lines().collect();
@@ -28,7 +28,7 @@ fn assert_nothing_forged(text: &str) {
 }
 
 #[test]
-fn no_text_of_others_acts_or_looks_like_the_console_on_any_screen() {
+fn foreign_text_has_no_effect_and_cannot_imitate_the_console_on_any_screen() {
     let (ground, _client) = ground::filled();
     let Some(mut screen) = open(&ground) else { return };
     screen.wait("wait for you");
@@ -43,14 +43,14 @@ fn no_text_of_others_acts_or_looks_like_the_console_on_any_screen() {
         look(&mut screen, place);
         std::thread::sleep(Duration::from_millis(300));
         for _ in 0..9 {
-            // Opens the row, goes through its views and to its end, and to the next row.
+            // Open the row, go through its views and to its end, and then to the next row.
             for keys in ["\r", "v", "G", "v", ".", "\u{1b}"] {
                 look(&mut screen, keys);
             }
             // An escape may have been the second one, which goes to the first screen of this place.
             look(&mut screen, "j");
         }
-        // The question of an approval quotes everything again.
+        // The question about an approval quotes everything again.
         look(&mut screen, place);
         look(&mut screen, "g");
         look(&mut screen, "a");
@@ -72,7 +72,7 @@ fn no_text_of_others_acts_or_looks_like_the_console_on_any_screen() {
 #[test]
 fn random_keys_without_an_approving_one_change_nothing() {
     let (ground, _client) = ground::filled();
-    // Somebody who does not confirm is refused, which the trail records; nothing else may be in it.
+    // An action that is not confirmed is refused, and the trail records the refusal. Nothing else may be recorded.
     let state = || {
         let events = ground.scratch.json(&["events", "--limit", "1000"])["events"].clone();
         let events = events.as_array().expect("events").iter().filter(|event| event["outcome"] == "ok").cloned();
@@ -83,19 +83,20 @@ fn random_keys_without_an_approving_one_change_nothing() {
     let Some(mut screen) = open(&ground) else { return };
     screen.wait("wait for you");
     let mut random = Random::new();
-    // Not `y`, the immediate answers `d` and `z`, and `e`, `E`, which start an editor that would take the next keys.
+    // Leave out `y`, the immediate answers `d` and `z`, and `e` and `E`, which start an editor that reads the next
+    // keys.
     let keys: Vec<char> = "jkhlgG.,v/?:Mcanbtfpsrx+muUS[]oW<>=~!01234569-_ \r\t\u{1b}".chars().collect();
     for _ in 0..60 {
         let burst: String = (0..12).map(|_| keys[random.below(keys.len())]).collect();
         screen.keys(&burst);
         std::thread::sleep(Duration::from_millis(30));
     }
-    // It still runs, and leaves when it is told to.
+    // The console still runs, and Ctrl-C ends it.
     for _ in 0..100 {
         if !screen.is_running() {
             break;
         }
-        // The first one refuses a question, and another one throws away unsaved text.
+        // The first Ctrl-C may refuse a question, and a further one throws away unsaved text.
         screen.keys("\u{3}");
         std::thread::sleep(Duration::from_millis(200));
     }

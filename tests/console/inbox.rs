@@ -1,4 +1,5 @@
-//! The inbox: equal reads in one row, answers for reads, and what a look at this machine finds.
+//! Tests the inbox: one row for equal reads, the two ways to approve them, and items that the survey of this machine
+//! finds.
 
 use serde_json::json;
 
@@ -25,7 +26,7 @@ fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
     screen.keys("a");
     let text = screen.wait("reads of hosting until");
     assert!(text.contains("once") && text.contains("agents without a key"), "{text}");
-    // The mark stands on `once`. Enter takes the marked answer, and then only `y` approves.
+    // `once` is selected. Enter takes the selected answer. Then only `y` approves.
     screen.keys("\r");
     let text = screen.wait("Consent to it?");
     assert!(!text.contains("for 4h"), "{text}");
@@ -49,9 +50,9 @@ fn a_synced_folder_that_differs_is_in_the_inbox_and_can_be_synced() {
     let Some(mut screen) = started(place.command(), &[]) else { return };
     screen.wait("nothing waits for you");
     place.prompt("review", "Review, changed in the project.\n");
-    // Looking changes nothing, and leaves no event.
+    // The survey changes nothing, and records no refused event.
     assert!(!place.ok(&["events"]).contains("refused"));
-    // Files are looked at when the inbox opens.
+    // Opening the inbox surveys the synced folder.
     screen.keys("21");
     screen.wait("differs in 1 item");
     screen.keys("/sync\r\r");

@@ -1,4 +1,4 @@
-//! The keys of all screens: no key has two meanings on a screen, and each word of the footer is in the table of the screens.
+//! Tests the keys of all screens: no key has two meanings on a screen, and each label is in the table of the screens.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use mcpkg_core::op::Context;
 
 use super::ground;
 
-/// The keys that move, open and ask on every screen, so that no action can have them.
+/// The keys that move, open and ask on every screen. No action may use them.
 const OF_EVERY_SCREEN: &str = "jkhlgGqyvcCM:/?.,[]123456";
 
-/// Loads every place that can be reached from the first screens by enter and by keys.
+/// Loads every place that can be reached from the top-level screens with enter and the keys of actions.
 fn reached(context: &Context) -> Vec<(Place, Screen)> {
     let mut known: HashSet<Place> = HashSet::new();
     let mut next: Vec<Place> = ROOTS.into_iter().map(|(_, _, place)| place).collect();

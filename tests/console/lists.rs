@@ -1,4 +1,4 @@
-//! Lists of operations: the project to work in is selected from one, and a run of which nobody knows gets its answer.
+//! Tests the lists of operations: selecting a project, running commands of an item, and answering an uncertain step.
 
 use serde_json::json;
 
@@ -24,13 +24,13 @@ fn another_project_is_selected_from_its_list_and_the_header_follows() {
     screen.wait("Select project two? Agents and commands then use it too.");
     screen.keys("y");
     screen.wait("mcpkg two ");
-    // What another process selects is followed too.
+    // The header also follows a selection by another process.
     scratch.ok(&["project", "select", "one"]);
     screen.wait("mcpkg one ");
 }
 
 #[test]
-fn the_answer_of_a_step_that_is_done_is_typed() {
+fn the_answer_of_an_uncertain_step_is_typed() {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
     let mut client = agent(&ground, "codex");
@@ -44,7 +44,7 @@ fn the_answer_of_a_step_that_is_done_is_typed() {
     screen.wait("uncertain");
     screen.keys("\r");
     screen.wait("a  done: it worked, and you type its answer");
-    // Esc decides nothing, and neither does a text that is not JSON.
+    // Esc decides nothing, and neither does an answer that is not JSON.
     for (typed, said) in [("\u{1b}", "No answer was given"), ("db-9\r", "The answer is not valid JSON")] {
         screen.keys("a");
         screen.wait("What did 'command' return, as JSON? Nothing means null:");

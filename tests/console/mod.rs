@@ -28,12 +28,12 @@ const USUAL: (u16, u16) = (100, 30);
 
 const NO_SCRIPT: &str = "there is no script of util-linux";
 
-/// Starts the console.
+/// Starts the console on the scratch folder. Returns `None` if the test has to be skipped.
 fn console(scratch: &Scratch, arguments: &[&str]) -> Option<Screen> {
     started(scratch.command(), arguments)
 }
 
-/// Starts the console by a command of `mcpkg`.
+/// Starts the console with a prepared command of `mcpkg`. Returns `None` if the test has to be skipped.
 fn started(mut command: Command, arguments: &[&str]) -> Option<Screen> {
     command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]).args(arguments);
     let screen = Screen::start(USUAL, &command);

@@ -1,9 +1,9 @@
-//! A project with more items than a screen loads at once.
+//! Tests a project with more items than a screen loads at once.
 
 use super::started;
 use crate::support::Scratch;
 
-/// Creates more prompts than a page has, and a resource.
+/// Creates a project with more prompts than one page, and a resource.
 fn filled() -> Scratch {
     let scratch = Scratch::with_project();
     for at in 0..1_010 {
@@ -34,7 +34,7 @@ fn content_is_loaded_in_pages_and_searched_in_the_database() {
     screen.wait("Content: 1 found");
     screen.keys("\u{1b}");
     screen.wait("Content: 1,001 of more");
-    // The resource is the last row. Above it, the row that loads more prompts.
+    // The resource is the last row. The row above it loads more prompts.
     screen.keys("G");
     screen.wait("> file:///notes.md");
     screen.keys("k");

@@ -1,4 +1,4 @@
-//! What the console does while the database is moved, replaced or cannot be written.
+//! Tests the console while the database is moved away, replaced or read-only.
 
 use super::{agent, console};
 use crate::support::{Mount, Scratch, skipped};
@@ -25,7 +25,7 @@ fn a_database_that_is_moved_away_is_lost_until_it_is_back() {
     };
     std::fs::create_dir(scratch.path().join("away")).expect("a folder");
     files("", "away");
-    // What was read stays, and nothing can be done to it.
+    // The loaded content stays visible, but no action runs.
     let text = screen.wait("LOST");
     assert!(text.contains("review"), "{text}");
     screen.keys("D");
@@ -56,7 +56,7 @@ fn a_database_that_is_restored_underneath_is_read_again() {
     scratch.ok(&["restore", "--yes", &backup]);
     screen.wait("RESTORED");
     screen.wait("Look for missing tests.");
-    // The next change is shown as always.
+    // The next change is shown as usual.
     scratch.ok(&["prompt", "update", "review", "--content", "Look for bugs again."]);
     screen.wait("Look for bugs again.");
     screen.wait_until(|text| !text.contains("RESTORED"), "the state is as usual");
@@ -75,7 +75,7 @@ fn a_database_that_cannot_be_written_is_read_and_says_so() {
     scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
     mount.remount("ro");
     let Some(mut screen) = console(&scratch, &[]) else { return };
-    // What `mcpkg doctor` calls a problem is in the inbox, and no log line is drawn into the screen.
+    // Problems that `mcpkg doctor` finds are in the inbox, and no log line disturbs the screen.
     let text = screen.wait("CHECK");
     assert!(text.contains("2 Feed  3 Content  4 Deploy"), "{text}");
     screen.keys("3");
@@ -94,7 +94,7 @@ fn a_database_that_cannot_be_written_is_read_and_says_so() {
 
 #[test]
 fn a_commit_of_another_process_is_shown_on_every_engine() {
-    // On PostgreSQL, where the test run has a server, the commit is told; on SQLite it is looked for.
+    // PostgreSQL, if the test run has a server, notifies the console of the commit. With SQLite, the console polls.
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
     let Some(screen) = console(&ground.scratch, &[]) else { return };

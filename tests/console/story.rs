@@ -1,7 +1,9 @@
-//! The story of a workflow, by keys alone: an agent drafts it with a mistake, a person finds and fixes it, plans it, reads the
-//! diff, saves it and runs it; the console is killed in the middle of a request, and the run goes on from there.
+//! Tests the story of a workflow, using only keys. An agent drafts it with a mistake. A person finds and fixes the
+//! mistake, plans the workflow, reads the diff, saves it and runs it. The console is killed in the middle of a request,
+//! and the run continues from there.
 //!
-//! What the screen shows is docs/how-to/console-story.md. `UPDATE_DOCS=1 cargo test docs` writes it, any other run compares.
+//! The page docs/how-to/console-story.md shows the screens. `UPDATE_DOCS=1 cargo test docs` writes the page. Without
+//! it, the test compares the page.
 
 use std::path::Path;
 
@@ -15,7 +17,7 @@ use crate::workflow::{ask, runs};
 
 const SIZE: (u16, u16) = (90, 30);
 
-/// What the agent drafts. An input is misspelt.
+/// The agent's draft. The name of an input is misspelt in it.
 const DRAFT: &str = "\
 # An app with a small database
 workflow: app_with_db
@@ -35,7 +37,7 @@ steps:
       plan: small
 ";
 
-/// The page, as it grows.
+/// The page that the test builds.
 struct Story {
     page: String,
 }
@@ -45,7 +47,7 @@ impl Story {
         self.page.push_str(&format!("\n{text}\n"));
     }
 
-    /// Adds what is on the screen once it rests. Of equal rows that follow each other, one stays.
+    /// Adds the screen to the page once it has stopped changing. Consecutive equal rows become one.
     fn shows(&mut self, screen: &Screen) {
         screen.settle();
         let text = same_each_time(&screen.text());
@@ -65,7 +67,7 @@ impl Story {
     }
 }
 
-/// Replaces what differs between two runs: ports, times, ids and sizes.
+/// Replaces values that differ between two runs: ports, times, ids and sizes.
 fn same_each_time(text: &str) -> String {
     let replaced = [
         (r"127\.0\.0\.1:\d{5}", "127.0.0.1:18291"),

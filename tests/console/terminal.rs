@@ -1,4 +1,4 @@
-//! The terminal is given back as it was: after a signal, a suspension, a hangup and an editor.
+//! Tests that the console restores the terminal after a signal, a suspension and an editor, and ends after a hangup.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,14 +10,15 @@ const ENTERS: &str = "\u{1b}[?1049h";
 const LEAVES: &str = "\u{1b}[?1049l";
 const SHOWS_CURSOR: &str = "\u{1b}[?25h";
 
-/// A project with one prompt.
+/// Creates a project with one prompt.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project_here();
     scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
     scratch
 }
 
-/// Starts a line of bash with job control, where `$0 console` is the console. `state N` notes the terminal's state.
+/// Runs a line of bash with job control. In it, `$0 console` is the console, and `state N` saves the terminal's
+/// settings in the file `state.N`.
 fn shell(scratch: &Scratch, line: &str) -> Option<Screen> {
     if Command::new("/bin/bash").arg("-c").arg(":").status().is_err() {
         skipped("there is no bash");
@@ -38,7 +39,7 @@ fn shell(scratch: &Scratch, line: &str) -> Option<Screen> {
     screen
 }
 
-/// Waits for a file of the shell's line, and returns its text.
+/// Waits for a file that the shell's line writes, and returns its text.
 #[track_caller]
 fn awaited(scratch: &Scratch, name: &str) -> String {
     let until = Instant::now() + Duration::from_secs(60);
@@ -67,7 +68,7 @@ fn signal(pid: &str, name: &str) {
 const RUNS: &str = "bash -c 'echo $$ > pid; exec \"$0\" console --ascii' \"$0\"";
 
 #[test]
-fn sigterm_and_leaving_give_it_back() {
+fn sigterm_restores_the_terminal() {
     let scratch = scratch();
     let Some(screen) = shell(&scratch, &format!("{RUNS}; state after; sleep 60")) else { return };
     screen.wait("nothing waits for you");
@@ -76,7 +77,7 @@ fn sigterm_and_leaving_give_it_back() {
 }
 
 #[test]
-fn ctrl_z_gives_it_back_and_fg_takes_it_again() {
+fn ctrl_z_restores_the_terminal_and_fg_takes_it_back() {
     let scratch = scratch();
     let line = format!("{RUNS}; state stopped; sleep 1; fg; state after; sleep 60");
     let Some(mut screen) = shell(&scratch, &line) else { return };
@@ -85,7 +86,7 @@ fn ctrl_z_gives_it_back_and_fg_takes_it_again() {
     screen.wait("Look for missing tests.");
     screen.keys("\u{1a}");
     assert_eq!(awaited(&scratch, "state.stopped"), awaited(&scratch, "state.before"));
-    // The same screen is there again, and takes keys.
+    // The same screen is shown again, and reacts to keys.
     screen.wait_until(|text| text.contains("3 CONTENT") && text.contains("Look for missing tests."), "the content");
     screen.keys("2");
     screen.wait("Feed, by time");
@@ -94,7 +95,7 @@ fn ctrl_z_gives_it_back_and_fg_takes_it_again() {
 }
 
 #[test]
-fn a_hangup_ends_it() {
+fn a_hangup_ends_the_console() {
     let scratch = scratch();
     let Some(screen) = shell(&scratch, RUNS) else { return };
     screen.wait("nothing waits for you");
@@ -129,7 +130,7 @@ fn an_editor_that_fails_is_reported_and_the_screen_is_back() {
 #[test]
 fn an_editor_has_the_terminal_to_itself_and_the_edit_is_shown() {
     let scratch = scratch();
-    // The editor reads a line from the terminal: no key of it may go to the console.
+    // The editor reads a line from the terminal. None of its keys may go to the console.
     let editor = scratch.path().join("edit.sh");
     std::fs::write(&editor, "#!/bin/sh\nstty -g > state.editor\nprintf 'line? '\nread line\necho \"$line\" > \"$1\"\n")
         .expect("an editor");
