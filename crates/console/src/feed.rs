@@ -192,7 +192,7 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
     let later = rows(&later, "events").iter().filter(is_same).filter(is_noun).count();
     let revision = number(revisions.iter().filter(is_of).nth(later)?, "revision");
     match revision {
-        // The first revision has no revision before it, so show its text. That works only while it is the newest one.
+        // The first revision has no revision before it, so show its text. That works only while it is the only one.
         1 => (revisions.len() == 1).then(|| Invocation::new(&format!("{noun} show")).with(name)),
         revision => {
             let call = Invocation::new(&format!("{noun} diff")).with(name);
@@ -238,7 +238,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
             _ => ("--", Tone::Dim),
         };
         let event = event_of(change);
-        // For an excluded event, `found` has no subject, so read it from `whole`.
+        // For an excluded change, `found` names only its event, so take the subject from `whole`.
         let named =
             rows(&whole.data, "changes").iter().find(|change| out.contains(&event) && event_of(change) == event);
         let other = match undo {
