@@ -136,7 +136,7 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
         "Quoted text begins.",
         "Quoted text ends.",
         "Deny: Run hosting:apps:create?",
-        "Note to whoever asked; a or d sends it:",
+        "Note to the agent that asked; a or d sends it:",
         "Deny: Run hosting:apps:create? Your note: \"use another name\"",
         "Denied: Run hosting:apps:create",
         "nothing waits for you",

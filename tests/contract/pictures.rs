@@ -248,7 +248,7 @@ fn docs_of_the_console_are_current() {
         }
         draw(&screen.colored(), scratch, name);
     };
-    picture("", &["2 wait for you", "A yes is good once"], "console-inbox");
+    picture("", &["2 wait for you", "A yes counts once"], "console-inbox");
     picture("a", &["y yes, other keys no"], "console-question");
     // The refusal is shown, and recorded, before the next key.
     picture("n", &["Not confirmed; nothing was changed"], "");

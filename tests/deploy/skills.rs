@@ -186,7 +186,7 @@ fn a21_a_skill_that_is_never_used_unasked_stays_so_in_codex() {
     let notes = said(&place, &[]);
     assert_says(
         &notes,
-        "'skill:ship' gets agents/openai.yaml, so that Codex cannot use the skill unasked, and can be used by Gemini CLI",
+        "'skill:ship' gets agents/openai.yaml, so that Codex cannot use the skill on its own, and can be used by Gemini CLI",
     );
     assert_says(&notes, "'skill:ship' is always loaded by Cursor, because the skill has `alwaysApply: true`");
     let before = place.tree();
@@ -202,7 +202,7 @@ fn a21_a_skill_that_is_never_used_unasked_stays_so_in_codex() {
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
     place.resource("skill://ship/agents/openai.yaml", "policy:\n  allow_implicit_invocation: true\n");
-    assert_says(&said(&place, &[]), "has its own agents/openai.yaml, which lets Codex use the skill unasked");
+    assert_says(&said(&place, &[]), "has its own agents/openai.yaml, which lets Codex use the skill on its own");
     place.deploy(&["--target", "codex"]);
     assert!(place.read(policy).ends_with("true\n"));
 }

@@ -280,7 +280,7 @@ fn agents_create_update_and_delete_skills() {
     assert_eq!(got["content"], json!([{ "type": "text", "text": "# Forms" }]));
     assert_eq!(got["_meta"]["mcpkg/item"]["files"], json!(["skill://pdf/SKILL.md", "skill://pdf/references/forms.md"]));
     let main = client.call("get_skill", json!({ "name": "pdf" })).0;
-    assert!(main.ends_with("# PDF\n\nIts other files: skill://pdf/references/forms.md"), "{main}");
+    assert!(main.ends_with("# PDF\n\nOther files: skill://pdf/references/forms.md"), "{main}");
     assert_eq!(client.call("validate_skills", json!({})), ok("The project's only skill is valid"));
     assert_eq!(
         client.call("delete_skill", json!({ "name": "pdf" })),

@@ -46,7 +46,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     };
     lines.push(Line::plain(&format!("Asked at {}{project}. {}", at("asked_at"), state(&data, &at("expires_at")))));
     if text(&data, "state") == "pending" {
-        lines.push(Line::plain("A yes is good once, for 10 minutes, for exactly these values."));
+        lines.push(Line::plain("A yes counts once, for 10 minutes, for exactly these values."));
     }
     if !text(&data, "note").is_empty() {
         lines.push(Line::plain(&format!("Your note: {}", text(&data, "note"))));

@@ -192,7 +192,7 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
     };
     let title = diff::titled(format!("Deploy > {}", change.shown), is_reviewed(context, &change.unified));
     let subject = if change.is_foreign { "" } else { "the file was " };
-    let warning = format!("{subject}{}; a deploy leaves it as it is", change.state_on_disk());
+    let warning = format!("{subject}{}; a deploy does not change it", change.state_on_disk());
     let lines = match change.is_changed_on_disk {
         true => vec![Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, &warning)],
         false => Vec::new(),

@@ -98,7 +98,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let mut rows: Vec<Row> = tables.iter().flat_map(|table| &table.rows).map(row).collect();
     rows.extend(has_more.then(|| pages::more("rows")));
     let title = pages::titled(&title, &rows);
-    let list = List { columns: first.columns, rows, empty: "There are none. + makes one.", is_narrow: false };
+    let list = List { columns: first.columns, rows, empty: "Nothing here yet. + creates one.", is_narrow: false };
     let maker = MAKERS.into_iter().find(|verb| has(verb));
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))

@@ -94,7 +94,7 @@ pub const SCREENS: &[Keys] = &[
     screen("New", "what can be added to the project", &[]),
     screen(
         "Item",
-        "the text of an item, or what each agent has of it",
+        "the text of an item, or what each agent gets from it",
         &[('e', "edit"), ('E', "edit"), ('t', "trail"), ('D', "delete")],
     ),
     screen("Trail", "the revisions of an item, the newest first", &[('b', "bring back")]),

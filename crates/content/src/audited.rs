@@ -33,7 +33,7 @@ pub fn critical_lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     let critical: Vec<&Finding> = report.critical().collect();
     if !critical.is_empty() {
-        lines.push("Hidden or dangerous, so look at it:".to_owned());
+        lines.push("Hidden or dangerous text, please look at it:".to_owned());
     }
     for finding in critical.iter().take(MOST) {
         lines.push(format!("  {}: {}", finding.at(), finding.rule.what));

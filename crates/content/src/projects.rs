@@ -224,7 +224,7 @@ impl Operation for Select {
     }
 }
 
-/// Take back the binding of a folder
+/// Remove a folder's binding
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unbind {
     /// Folder to unbind [default: the working directory]
@@ -279,7 +279,7 @@ fn stored(folder: &Path) -> Option<String> {
     projects::Selection::folder(&mcpkg_base::platform::real(folder).or_else(|_| std::path::absolute(folder)).ok()?)
 }
 
-/// Say which project applies
+/// Show which project applies
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Current {}
 

@@ -149,7 +149,7 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
     let strong = Style::new().add_modifier(Modifier::BOLD);
     let text = mcpkg_base::marks::line(&asking.question.text).into_owned();
     if !asking.is_read {
-        return Line::from(Drawn::styled(" More to read: space goes on, esc leaves it undone", strong));
+        return Line::from(Drawn::styled(" More to read: space goes on, esc cancels", strong));
     }
     match &asking.question.name {
         Some(name) => Line::from(vec![

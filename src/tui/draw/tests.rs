@@ -81,7 +81,7 @@ fn consent() -> Screen {
         Line::quoted("DELETE http://127.0.0.1:18291/apps/app_91c"),
         Line::quoted(hostile),
         Line::blank(),
-        Line::plain("A yes is good once, for 10 minutes, for exactly these values."),
+        Line::plain("A yes counts once, for 10 minutes, for exactly these values."),
     ];
     Screen::text("Inbox > Run shop:apps:delete", lines)
 }

@@ -116,7 +116,7 @@ fn a_journal_of_another_machine_is_shown_and_never_acted_upon() {
             assert!(beside.exists() && empty.exists() && old.exists(), "{command:?} deleted something");
         }
         let list = ground.ok(&["snapshot", "list", "--all"]);
-        assert!(list.contains(&format!("{}, not begun here", state.word())), "{list}");
+        assert!(list.contains(&format!("{}, started by another user or machine", state.word())), "{list}");
         let doctor = ground.ok(&["doctor"]);
         assert!(doctor.contains(&id) && doctor.contains("another user or machine started it"), "{doctor}");
     }

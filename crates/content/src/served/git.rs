@@ -31,12 +31,12 @@ pub(super) fn admit(route: &Route, head: &Head) -> Result<(), Box<Answer>> {
         What::Offer => match head.query.as_str() {
             "service=git-upload-pack" => Ok(()),
             "service=git-receive-pack" => {
-                refused(StatusCode::FORBIDDEN, "This repository cannot be pushed to: it shows what the project has")
+                refused(StatusCode::FORBIDDEN, "This repository is read-only: it mirrors the project")
             }
             _ => refused(StatusCode::FORBIDDEN, "This repository is served only over git's smart HTTP"),
         },
         What::Upload if head.headers.get(CONTENT_TYPE).is_none_or(|kind| kind != WANTED) => {
-            refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not a request of git")
+            refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Not a git request")
         }
         _ => Ok(()),
     }

@@ -71,7 +71,7 @@ fn failed(error: &Error) -> Answer {
         Code::InvalidArgument => StatusCode::BAD_REQUEST,
         Code::Busy | Code::Unavailable | Code::Timeout => StatusCode::SERVICE_UNAVAILABLE,
         Code::GitNotFound => {
-            let why = "git is not installed on this server, and it serves plugins by git";
+            let why = "git is not installed on this server, which needs it to serve plugins";
             tracing::error!("{why}");
             return refuse(StatusCode::NOT_IMPLEMENTED, why);
         }

@@ -60,7 +60,7 @@ pub(super) fn one(context: &Context, route: &Route, name: &str, version: Option<
         of["name"] == name && version.is_none_or(|version| version == "latest" || of["version"] == version)
     };
     let found = all(context, route)?.into_iter().find(is_it);
-    let server = found.ok_or_else(|| Error::new(Code::NotFound, "There is no such server"))?;
+    let server = found.ok_or_else(|| Error::new(Code::NotFound, format!("No server named '{name}'")))?;
     let answer = match version {
         Some(_) => server,
         None => json!({ "servers": [server], "metadata": { "count": 1 } }),

@@ -205,7 +205,7 @@ impl Operation for Show {
             // Tell an agent that reads SKILL.md that the skill has other files.
             Some(text) if path == MAIN && !others.is_empty() && !context.is_shell() => Body::Several(vec![
                 Body::Text(text.clone()),
-                Body::Sentence(format!("Its other files: {}", others.join(", "))),
+                Body::Sentence(format!("Other files: {}", others.join(", "))),
             ]),
             Some(text) => Body::Text(text.clone()),
             None => Body::Media(op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),

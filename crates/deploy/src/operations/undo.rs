@@ -34,7 +34,7 @@ fn undo(context: &Context, event: &Event, dry_run: bool) -> Result<Reply> {
         let why =
             format!("Cannot undo event {}: snapshot {} was deployed to the same folder later", event.seq, later.uuid);
         return Err(Error::new(Code::SnapshotUnusable, why)
-            .hint(format!("`mcpkg rollback --to {}^` takes back the later deploys too", event.subject)));
+            .hint(format!("`mcpkg rollback --to {}^` undoes the later deploys too", event.subject)));
     }
     Rollback::before(&event.subject, Choice::default(), dry_run, &context).run(&context)
 }

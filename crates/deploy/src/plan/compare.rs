@@ -438,12 +438,12 @@ fn no_folder(file: &Path, path: &Path) -> Error {
     let why = format!("`{}` is not a folder, but `{}` must be written into it", file.display(), path.display());
     Error::new(Code::InvalidPath, why)
         .with_details(json!({ "path": file.display().to_string(), "path_posix": disk::posix(file) }))
-        .hint("move it elsewhere")
+        .hint(format!("move `{}` elsewhere", file.display()))
 }
 
 fn in_the_way(path: &Path) -> Error {
     let what = if path.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
     Error::new(Code::InvalidPath, format!("`{}` is {what}, but a file must be written there", path.display()))
         .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
-        .hint("move it elsewhere")
+        .hint(format!("move `{}` elsewhere", path.display()))
 }

@@ -63,7 +63,7 @@ fn documents(making: &mut Making, items: &[(Entry, NewContent)], wanted: BTreeSe
                     None => false,
                 };
                 let why = match is_put {
-                    true => "an import brings it only with --documents",
+                    true => "an import reads it only with --documents",
                     false => "no server and no hook of the plugin names it",
                 };
                 match is_put {

@@ -152,7 +152,7 @@ fn a_project_is_laid_out_for_four_agents() {
         "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it runs the hooks whose events it has too, but \
          does not set CLAUDE_PLUGIN_ROOT",
         "not in the plugin: 1 rule (CLAUDE.md): agents load no instructions from plugins",
-        "changed: 1 document (srv.py): an import brings it only with --documents",
+        "changed: 1 document (srv.py): an import reads it only with --documents",
     ];
     assert_eq!(lines(&plugin), expected);
 }

@@ -154,7 +154,7 @@ impl Skill<'_> {
             let folder = path.strip_suffix(&format!("/{}/{MAIN}", self.module.name()));
             folder.is_some_and(is_read_strictly)
         });
-        let own = own.map_or_else(String::new, |path| format!("; your own `{path}` stays as it is"));
+        let own = own.map_or_else(String::new, |path| format!("; your own `{path}` is not changed"));
         Some(format!("is written {}, because {by} would otherwise not load the skill{own}", how.join(", ")))
     }
 
@@ -177,13 +177,13 @@ impl Skill<'_> {
         if !self.main.manual {
             return None;
         }
-        let unasked = "unasked, despite `disable-model-invocation`";
+        let unasked = "on its own, despite `disable-model-invocation`";
         let heedless = self.titles(|reading| reading.manual == Some(Manual::Nothing));
         let by_file = self.titles(|reading| reading.manual == Some(Manual::OpenaiYaml));
         let policy = own_policy(self.module).map(|file| skill::is_allowed_unasked(&file.bytes));
         let of_file = match (by_file.is_empty(), policy) {
             (true, _) | (false, Some(false)) => None,
-            (false, None) => Some(format!("gets {OPENAI_YAML}, so that {by_file} cannot use the skill unasked")),
+            (false, None) => Some(format!("gets {OPENAI_YAML}, so that {by_file} cannot use the skill on its own")),
             (false, Some(true)) => {
                 Some(format!("has its own {OPENAI_YAML}, which lets {by_file} use the skill {unasked}"))
             }

@@ -160,7 +160,7 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
 }
 
 fn gone(proposal: &Proposal) -> Error {
-    changed(proposal, "went away")
+    changed(proposal, "was deleted")
 }
 
 fn changed(proposal: &Proposal, why: &str) -> Error {

@@ -92,6 +92,6 @@ impl Operation for List {
 /// it.
 fn state(snapshot: &Snapshot, elsewhere: bool) -> String {
     let pinned = if snapshot.pinned { ", pinned" } else { "" };
-    let elsewhere = if elsewhere { ", not begun here" } else { "" };
+    let elsewhere = if elsewhere { ", started by another user or machine" } else { "" };
     format!("{}{elsewhere}{pinned}", snapshot.state)
 }
