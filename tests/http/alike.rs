@@ -1,4 +1,4 @@
-//! The same request gets the same answer on every transport, from the front and from rmcp alike.
+//! Tests that the same request gets the same answer on every transport, both from the front and from rmcp.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-/// What is asked: reads that are hot and others, good ones and bad ones.
+/// Returns the requests to compare: hot reads and others, valid and invalid ones.
 fn questions() -> Vec<(&'static str, Value)> {
     vec![
         ("prompts/list", json!({})),
@@ -91,7 +91,7 @@ fn the_newest_revision_is_answered_alike_too() {
     for (method, params) in questions() {
         let mut expected = pipe.request(method, params.clone());
         expected["id"] = json!(1);
-        // A name that no header can carry is refused before it is looked at.
+        // Over HTTP, a name that cannot be repeated in a header is refused earlier, with another error.
         if params["name"].as_str().is_some_and(|name| name.contains('\n')) {
             continue;
         }
@@ -101,7 +101,7 @@ fn the_newest_revision_is_answered_alike_too() {
 }
 
 #[test]
-fn a_listen_stream_says_the_same_whoever_keeps_it() {
+fn a_listen_stream_sends_the_same_events_from_the_front_and_from_rmcp() {
     let scratch = scratch();
     let (front, rmcp) = (Http::start(&scratch, &[]), Http::start(&scratch, &["--no-front"]));
     let wanted = json!({

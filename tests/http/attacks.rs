@@ -1,4 +1,4 @@
-//! What a server on a network meets: slow clients, half a request, too much of everything, foreign pages.
+//! Attacks on an HTTP server: slow clients, incomplete requests, oversized input, and foreign web pages.
 
 use std::io::{BufReader, Read, Write};
 use std::net::Shutdown;
@@ -20,7 +20,7 @@ fn good() -> Request {
     http::modern("/mcp", "prompts/list", json!({}))
 }
 
-/// Whether the server still answers others.
+/// Asserts that the server still answers other clients.
 #[track_caller]
 fn lives(server: &Http) {
     assert_eq!(server.send(&good()).status, 200);
@@ -62,7 +62,7 @@ fn a_client_that_sends_slowly_is_cut_off() {
 #[test]
 fn a_client_that_reads_nothing_is_cut_off() {
     let scratch = Scratch::with_project();
-    // A server's connections to its database are sockets too.
+    // The test counts the server's sockets, and connections to a database server are sockets too.
     if !scratch.is_file() {
         return;
     }
@@ -83,7 +83,7 @@ fn a_client_that_reads_nothing_is_cut_off() {
 }
 
 #[test]
-fn who_sends_no_more_still_gets_its_answer() {
+fn a_client_that_half_closes_its_connection_still_gets_its_answer() {
     let (_scratch, server) = server(&[]);
     let call = http::modern("/mcp", "tools/call", json!({ "name": "list_prompts", "arguments": {} }));
     let greeting = http::message("/mcp", &http::hello("2025-11-25"));
@@ -100,7 +100,7 @@ fn who_sends_no_more_still_gets_its_answer() {
     for (method, params) in [("tools/list", json!({})), ("tools/call", call), ("ping", json!({}))] {
         for _ in 0..5 {
             let request = http::in_session("/mcp", &session, method, params.clone()).bytes();
-            // The rest of the body comes with the end.
+            // The rest of the body arrives together with the end of input.
             let (head, rest) = request.split_at(request.len() - 10);
             let mut stream = server.connect();
             stream.write_all(head).expect("a part");
@@ -134,7 +134,7 @@ fn who_sends_no_more_still_gets_its_answer() {
 }
 
 #[test]
-fn too_much_is_refused_before_it_is_taken() {
+fn oversized_requests_are_refused_before_they_are_read() {
     let (_scratch, server) = server(&["--max-line", "4096"]);
     let long = http::message("/mcp", &json!({ "x": "y".repeat(5000) }));
     assert_eq!(server.send(&long).status, 413);
@@ -158,7 +158,7 @@ fn too_much_is_refused_before_it_is_taken() {
 }
 
 #[test]
-fn what_is_no_message_is_told_what_it_is() {
+fn invalid_messages_get_the_right_error() {
     let (_scratch, server) = server(&[]);
     let send = |body: &[u8]| {
         let response = server.send(&good().body(body));
@@ -182,7 +182,7 @@ fn foreign_pages_and_names_are_refused() {
     }
     assert!(server.send(&good().and("Host", "localhost")).status >= 400);
     let port = server.address.port();
-    // A page of another server on this machine is as foreign as any.
+    // A page from another server on this machine is foreign too.
     let other_port = "http://localhost:5173".to_owned();
     let with_user = format!("http://user@localhost:{port}");
     let other_scheme = format!("https://localhost:{port}");
@@ -206,7 +206,7 @@ fn foreign_pages_and_names_are_refused() {
 }
 
 #[test]
-fn a_page_that_is_named_is_let_in_and_shown_the_answer() {
+fn a_page_of_an_allowed_origin_gets_its_answer() {
     let page = "http://localhost:5173";
     let (_scratch, server) = server(&["--allow-origin", "https://app.example,http://localhost:5173"]);
     let asks = Request::new("OPTIONS", "/mcp").with("Access-Control-Request-Method", "POST").with("Origin", page);
@@ -220,7 +220,7 @@ fn a_page_that_is_named_is_let_in_and_shown_the_answer() {
     let shown = answer.header("access-control-expose-headers");
     assert!(shown.is_some_and(|shown| shown.contains("mcp-session-id")), "{shown:?}");
     assert_eq!(server.send(&good().with("Origin", "http://localhost:8000")).status, 403);
-    // Who is not a page is told nothing of pages.
+    // A client that sends no Origin gets no CORS headers.
     assert_eq!(server.send(&good()).header("access-control-allow-origin"), None);
     let scratch = Scratch::new();
     for wrong in ["null", "*", "localhost:5173", "http://localhost:5173/page"] {
@@ -231,7 +231,7 @@ fn a_page_that_is_named_is_let_in_and_shown_the_answer() {
 }
 
 #[test]
-fn what_there_is_one_of_is_not_said_twice() {
+fn headers_that_must_be_single_are_refused_if_repeated() {
     let (_scratch, server) = server(&[]);
     let session = server.session("/mcp", "2025-06-18");
     let ask = http::in_session("/mcp", &session, "ping", json!({})).with("MCP-Protocol-Version", "2025-06-18");
@@ -252,13 +252,13 @@ fn what_there_is_one_of_is_not_said_twice() {
         let refused = server.send(&good().with(name, "a").and(name, "b"));
         assert_eq!(refused.status, 400, "{name}");
     }
-    // What is a list may come in parts.
+    // A header that contains a list may be repeated.
     let parts = ask.without("Accept").and("Accept", "application/json").and("Accept", "text/event-stream");
     assert_eq!(server.send(&parts).status, 200);
 }
 
 #[test]
-fn an_address_is_what_it_says() {
+fn paths_are_matched_exactly_and_foreign_targets_are_refused() {
     let (_scratch, server) = server(&[]);
     let port = server.address.port();
     let at = |path: &str| server.send(&http::modern(path, "prompts/list", json!({}))).status;
@@ -272,7 +272,7 @@ fn an_address_is_what_it_says() {
 }
 
 #[test]
-fn readiness_tells_nothing_and_waits_for_nobody() {
+fn readiness_needs_no_key_and_gives_no_reasons() {
     let scratch = Scratch::with_project();
     if !scratch.is_file() {
         return;
@@ -290,7 +290,7 @@ fn readiness_tells_nothing_and_waits_for_nobody() {
 }
 
 #[test]
-fn idle_connections_starve_nobody_of_a_server_with_few_descriptors() {
+fn idle_connections_do_not_block_a_server_with_few_descriptors() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "a", "x"]);
     let mut serve = scratch.command();
@@ -305,7 +305,7 @@ fn idle_connections_starve_nobody_of_a_server_with_few_descriptors() {
     }
     limited.current_dir(serve.get_current_dir().unwrap_or(scratch.path()));
     let server = Http::spawn(&mut limited);
-    // A stream that is open works, and gives no way.
+    // A connection with an open stream is busy, so it is not closed to make room.
     let events = server.open(&Request::new("GET", "/sse"));
     let address = events.data();
     let mut kept = server.connect();
@@ -332,7 +332,8 @@ fn idle_connections_starve_nobody_of_a_server_with_few_descriptors() {
     lives(&server);
 }
 
-/// What a model can read of a failure, without its words: these depend on how the loss was noticed.
+/// Returns what a model can read in a failed result, except the message, which depends on how the server noticed the
+/// loss.
 fn failure(result: &serde_json::Value) -> (bool, bool, bool, serde_json::Value) {
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     let structured = &result["structuredContent"];
@@ -340,7 +341,7 @@ fn failure(result: &serde_json::Value) -> (bool, bool, bool, serde_json::Value) 
     (result["isError"] == true, has_hint, structured.is_object(), structured["error"]["code"].clone())
 }
 
-/// A call of a tool fails over HTTP as it does over stdio, also where a request fails before anybody knows what it asks.
+/// A tool call fails in the same way over HTTP and stdio, even if the request fails before it is parsed.
 #[test]
 fn a_call_of_a_tool_while_the_database_is_gone_is_a_result_that_a_model_can_read() {
     let scratch = Scratch::with_project();
@@ -420,7 +421,7 @@ fn a_message_that_ends_after_its_stream_is_answered() {
     drop(events);
     server.wait_for_gauge("mcpkg_open_streams", 0);
     stream.write_all(end).expect("the rest of it");
-    // Whether it still found its session does not matter, only that nothing waits for ever.
+    // It does not matter whether the message still found its session, only that it gets an answer.
     assert!(read_response(&mut BufReader::new(stream)).expect("an answer").status >= 200);
     assert_eq!(server.send(&good()).status, 200);
 }
@@ -454,7 +455,7 @@ fn acknowledged_writes_outlive_kill_and_restart_under_load() {
                     }
                 });
             }
-            // Killed in the middle of the work.
+            // Kill the server while the clients are still writing.
             let early: Vec<String> = done.iter().take(20).collect();
             server.kill();
             acknowledged.extend(early);

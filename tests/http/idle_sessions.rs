@@ -1,23 +1,24 @@
-//! Sessions that their clients left.
+//! Sessions that clients leave without ending them: their memory, and returning to them.
 
 use serde_json::json;
 
 use crate::support::{Http, Request, Scratch, http, memory};
 
-/// How many clients leave their sessions at once.
+/// How many clients abandon a session in each round.
 const LEFT: u64 = 200;
 
-/// Waits until what worked for sessions has ended that nobody uses: after two seconds, by a look each second.
+/// Waits until unused sessions rest. That happens after two seconds without a request, and is checked every second.
 fn pause() {
     std::thread::sleep(std::time::Duration::from_secs(4));
 }
 
 #[test]
-fn a_session_that_was_left_costs_at_most_16_kib() {
+fn an_abandoned_session_costs_at_most_16_kib() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let mut seen = vec![memory(server.pid(), "VmRSS")];
-    // Fewer than a server has room for. What the first ones needed is used again by the next, sooner or later.
+    // The total stays below the server's limit of 2048 sessions. The growth is measured over three rounds, because
+    // later sessions reuse memory that earlier ones needed for a moment.
     for _ in 0..10 {
         for _ in 0..LEFT {
             server.session("/mcp", "2025-06-18");
@@ -33,9 +34,9 @@ fn a_session_that_was_left_costs_at_most_16_kib() {
     panic!("{LEFT} sessions more each time, and KiB: {seen:?}");
 }
 
-/// A client that comes back finds its session, and hears that lists may have changed.
+/// A client that returns finds its session, and is notified that lists may have changed.
 #[test]
-fn a_session_that_rested_goes_on() {
+fn a_client_can_return_to_a_session_that_rested() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let rests = |version: &str| {

@@ -1,4 +1,4 @@
-//! Access keys: who comes in, how far, and how the rest is told.
+//! Access keys over HTTP: which requests are admitted, what they may access, and the answers to the others.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn once_there_is_a_key_each_request_needs_one() {
         assert_eq!(server.send(&Request::new("GET", path)).status, 401, "{path}");
     }
     assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
-    // The last key is revoked: nobody comes in, rather than everybody.
+    // After the last key is revoked, no request is admitted, instead of every request.
     scratch.ok(&["access", "revoke", "ci", "--yes"]);
     assert_eq!(server.send(&ask("/mcp", &key)).status, 401);
     assert_eq!(server.send(&open).status, 401);
@@ -57,16 +57,16 @@ fn a_key_of_one_project_reaches_that_one_only() {
     for path in ["/mcp", "/projects/q/mcp"] {
         assert_eq!(server.send(&ask(path, &key)).message()["result"]["prompts"][0]["name"], "of-q", "{path}");
     }
-    // The same answer whether the other project is there or not.
+    // The answer is the same whether the other project exists or not.
     let (there, nowhere) = (server.send(&ask("/projects/p/mcp", &key)), server.send(&ask("/projects/nope/mcp", &key)));
     assert_eq!((there.status, nowhere.status), (403, 403));
     assert_eq!(there.text().replace("'p'", "'nope'"), nowhere.text());
-    // What reaches beyond a project is not there.
+    // Tools that reach beyond a project are not available.
     let tools = http::modern("/mcp", "tools/list", json!({})).with("Authorization", &format!("Bearer {key}"));
     let listed = server.send(&tools).text();
     assert!(listed.contains("create_prompt") && !listed.contains("deploy_apply"), "{listed}");
     assert!(server.send(&call(&key, "deploy", json!({}))).message()["error"]["code"] == -32602);
-    // A subscription to what the key may not read hears nothing of it.
+    // A subscription to a prompt that the key may not read gets no notifications.
     let listen = http::modern(
         "/mcp",
         "subscriptions/listen",
@@ -79,13 +79,13 @@ fn a_key_of_one_project_reaches_that_one_only() {
     assert_eq!(server.send(&call(&key, "create_prompt", json!({ "name": "by-key", "content": "x" }))).status, 200);
     let events = scratch.json(&["events"]);
     assert!(events.to_string().contains("key:of-q:"), "{events}");
-    // The project goes: its key reaches nothing.
+    // When the project is deleted, its key becomes invalid.
     scratch.ok(&["project", "delete", "q", "--yes"]);
     assert_eq!(server.send(&ask("/mcp", &key)).status, 401);
 }
 
 #[test]
-fn a_key_that_may_read_writes_nothing() {
+fn a_read_only_key_cannot_write() {
     let scratch = scratch();
     let key = key(&scratch, &["reader", "--read-only"]);
     let server = Http::start(&scratch, &[]);
@@ -95,7 +95,7 @@ fn a_key_that_may_read_writes_nothing() {
     assert_eq!(server.send(&call(&key, "get_prompt", json!({ "name": "of-p" }))).message()["result"]["isError"], false);
     let tools = http::modern("/mcp", "tools/list", json!({})).with("Authorization", &format!("Bearer {key}"));
     assert!(!server.send(&tools).text().contains("create_prompt"));
-    // The older transport knows no less.
+    // The older transport enforces the same limits.
     let open = Request::new("GET", "/sse").with("Authorization", &format!("Bearer {key}"));
     let events = server.open(&open);
     let address = events.data();
@@ -115,13 +115,13 @@ fn a_key_that_may_read_writes_nothing() {
 }
 
 #[test]
-fn a_session_goes_with_its_key() {
+fn a_session_accepts_only_its_own_key() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
     let (one, other) = (key(&scratch, &["one"]), key(&scratch, &["other"]));
     let with = |request: Request, key: &str| request.with("Authorization", &format!("Bearer {key}"));
-    // It began without a key, and is nobody's now.
+    // The session began without a key, so no key can use it.
     let read = http::in_session("/mcp", &session, "prompts/list", json!({}));
     assert_eq!(server.send(&with(read, &one)).status, 404);
     let hello =
@@ -151,7 +151,7 @@ fn an_address_that_guesses_is_told_to_wait_and_a_good_key_still_comes_in() {
 }
 
 #[test]
-fn who_does_not_guess_always_hears_what_is_wrong() {
+fn clients_that_do_not_guess_always_get_the_reason() {
     let scratch = scratch();
     let (gone, good) = (key(&scratch, &["gone"]), key(&scratch, &["good"]));
     scratch.ok(&["access", "revoke", "gone", "--yes"]);
@@ -165,7 +165,8 @@ fn who_does_not_guess_always_hears_what_is_wrong() {
         assert_eq!(revoked.status, 401, "{}", revoked.text());
         assert!(revoked.text().contains("revoked"), "{}", revoked.text());
     }
-    // Behind the same address somebody guesses; the others hear what they heard before, and who guesses that it is wrong.
+    // If another client at the same address guesses keys, clients that do not guess get the same answers as before. The
+    // guesser still gets the reason, with 429.
     let foreign = key(&self::scratch(), &["elsewhere"]);
     let guess = || server.send(&ask("/mcp", &foreign));
     let last = std::iter::repeat_with(guess).take(30).last().expect("an answer");
@@ -175,13 +176,13 @@ fn who_does_not_guess_always_hears_what_is_wrong() {
     assert_eq!(server.send(&ask("/mcp", &good)).status, 200);
 }
 
-/// What a stream tells until its end, comments too.
+/// Returns all events of a stream until its end, including comments.
 fn rest(events: &http::Events) -> Vec<String> {
     std::iter::from_fn(|| events.raw()).collect()
 }
 
 #[test]
-fn a_key_that_ends_hears_nothing_of_what_comes_after() {
+fn streams_send_nothing_after_their_key_has_ended() {
     let over = ": the access key is no longer valid";
     let ends: [(&str, &[&str], &[&str]); 3] = [
         ("revoked", &[], &["access", "revoke", "k", "--yes"]),
@@ -210,7 +211,8 @@ fn a_key_that_ends_hears_nothing_of_what_comes_after() {
         scratch.ok(&["-p", "p", "prompt", "create", "before", "x"]);
         let changed = "notifications/prompts/list_changed";
         assert_eq!([&listen, &stream, &older].map(|events| events.message()["method"].clone()), [changed; 3]);
-        // In this process, one after the other: there is no time in which the next look at the keys could come.
+        // Both commands run in this process, directly after each other, so that the server's periodic check of keys
+        // cannot come in between.
         let context = scratch.context();
         let run = |command: &[&str]| {
             let words = mcpkg::DOMAINS.operations().find(|entry| command.starts_with(entry.cli)).expect("an operation");
@@ -247,7 +249,7 @@ fn nobody_is_let_in_from_outside_without_a_key() {
     assert_eq!(server.send(&http::modern("/mcp", "prompts/list", json!({}))).status, 401);
 }
 
-/// The last thing that an open stream says.
+/// Returns the last event or comment of a stream.
 fn last_words(events: &http::Events) -> Option<String> {
     std::iter::from_fn(|| events.raw()).last()
 }
@@ -272,16 +274,16 @@ fn open_streams_end_with_their_key() {
     assert_eq!((last_words(&listens), last_words(&sse)), (over.clone(), over.clone()));
     scratch.ok(&["-p", "p", "prompt", "create", "new", "x"]);
     assert_eq!(stays.message()["method"], "notifications/prompts/list_changed");
-    // The name goes to another project: who had the old one hears nothing of the new one.
+    // Another project takes over the name. The key of the old project gets no notifications for the new one.
     scratch.ok(&["project", "rename", "p", "p2"]);
     scratch.ok(&["project", "create", "p"]);
     assert_eq!(last_words(&stays), over);
 }
 
 #[test]
-fn a_key_that_expires_lets_nobody_in_any_more() {
+fn an_expired_key_is_refused_and_its_streams_end() {
     let scratch = scratch();
-    // Made an hour ago, but for a moment.
+    // The key is created with a clock that is almost an hour behind, so it expires in 2.5 seconds.
     let now = mcpkg_base::clock::Clock::system().now();
     let context = mcpkg_core::op::Context {
         clock: mcpkg_base::clock::Clock::fixed(now - 60 * 60 * 1000 + 2500),
@@ -315,7 +317,7 @@ fn streams_without_a_key_end_when_one_is_needed() {
 }
 
 #[test]
-fn a_key_that_may_not_execute_is_not_told_of_execute() {
+fn a_key_without_execute_does_not_see_the_execute_tool() {
     let scratch = scratch();
     let (without, with) = (key(&scratch, &["without"]), key(&scratch, &["with", "--execute"]));
     let server = Http::start(&scratch, &[]);

@@ -1,4 +1,4 @@
-//! Changes, told to whoever asked and to nobody else.
+//! Notifications of changes: clients get those that they asked for, and no others.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Client, Http, Request, Scratch, Wait, http};
 const PROMPTS: &str = "notifications/prompts/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// A while in which more would come.
+/// How long to wait before concluding that no further message comes.
 const WHILE: Duration = Duration::from_millis(400);
 
 fn methods(messages: &[Value]) -> Vec<&str> {
@@ -38,7 +38,7 @@ fn a_listen_stream_hears_what_it_asked_for() {
     assert_eq!((&told["method"], &told["params"]["uri"]), (&json!(UPDATED), &json!("file:///a")), "{told}");
     assert_eq!(methods(&one.messages(WHILE)), Vec::<&str>::new());
     assert_eq!(methods(&prompts.messages(WHILE)), Vec::<&str>::new());
-    // From this process too, and when it goes.
+    // Changes by this server process are reported too, and so is the deletion of the resource.
     server.modern(
         "/mcp",
         "tools/call",
@@ -70,7 +70,7 @@ fn a_session_hears_of_lists_and_of_what_it_subscribed_to() {
 }
 
 #[test]
-fn other_projects_changes_are_not_told() {
+fn changes_in_other_projects_are_not_reported() {
     let scratch = Scratch::with_project();
     scratch.ok(&["project", "create", "q"]);
     let server = Http::start(&scratch, &[]);
@@ -82,7 +82,7 @@ fn other_projects_changes_are_not_told() {
     scratch.ok(&["-p", "q", "resource", "create", "a", "file:///a", "1"]);
     assert_eq!(methods(&of_p.messages(WHILE)), Vec::<&str>::new());
     assert_eq!(methods(&selected.messages(WHILE)), Vec::<&str>::new());
-    // Another project is selected: everything may differ where the selected one is served.
+    // When another project is selected, everything may have changed for clients of the selected project.
     scratch.ok(&["project", "select", "q"]);
     assert_eq!(selected.messages(WHILE).len(), 3);
     assert_eq!(methods(&of_p.messages(WHILE)), Vec::<&str>::new());
@@ -95,7 +95,7 @@ fn a_burst_is_one_message_and_none_is_lost() {
     let events = listen(&server, "/mcp", json!({ "promptsListChanged": true }));
     let mut pipe = Client::legacy(&scratch, "2025-06-18");
     for round in 0..20 {
-        // In one transaction: what comes within one look is one message.
+        // An import is one transaction, so all its changes become one message.
         let folder = format!("import-{round}");
         for n in 0..5 {
             scratch.file(&format!("{folder}/.claude/commands/p{round}-{n}.md"), "x");
@@ -110,7 +110,7 @@ fn a_burst_is_one_message_and_none_is_lost() {
 }
 
 #[test]
-fn a_pipe_hears_of_its_resources_too() {
+fn a_stdio_client_is_notified_of_its_resources() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -124,7 +124,7 @@ fn a_pipe_hears_of_its_resources_too() {
 }
 
 #[test]
-fn a_client_that_listens_anew_hears_what_comes() {
+fn a_client_that_opens_another_stream_gets_later_changes() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
@@ -132,7 +132,7 @@ fn a_client_that_listens_anew_hears_what_comes() {
     let first = listen();
     scratch.ok(&["prompt", "create", "a", "x"]);
     assert_eq!(first.message()["method"], PROMPTS);
-    // The first stream is neither closed nor read: its client lost it.
+    // The client has lost its first stream: it neither reads nor closes it.
     let second = listen();
     assert_eq!(std::iter::from_fn(|| first.raw()).last().as_deref(), Some(": the client listens on another stream"));
     second.messages(WHILE);

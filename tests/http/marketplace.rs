@@ -1,4 +1,4 @@
-//! `serve --http --marketplace`: the real git clones and updates plugins, and skills and MCP servers are listed.
+//! Tests `serve --http --marketplace`: git clones and updates plugins, and skills and MCP servers are listed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use crate::support::{Http, Request, Scratch, finds, skipped};
 
 const SKILL: &str = "---\nname: review\ndescription: Reviews changes.\n---\nLook at the diff.\n";
 
-/// A database with the project `p`, which has a command, a skill and MCP servers, and the project `q`.
+/// Creates a database with the project `p`, which has a command and a skill, and the project `q`, which has a prompt.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("src/.claude/skills/review/SKILL.md", SKILL);
@@ -30,7 +30,7 @@ fn key(scratch: &Scratch, arguments: &[&str]) -> String {
     made["key"].as_str().expect("a key").to_owned()
 }
 
-/// git, with nothing of the machine's settings.
+/// Runs git without the machine's git settings.
 fn git(scratch: &Scratch, arguments: &[&str]) -> Output {
     let mut command = Command::new("git");
     command.current_dir(scratch.path()).env("HOME", scratch.path()).env("GIT_TERMINAL_PROMPT", "0");
@@ -45,7 +45,7 @@ fn good(scratch: &Scratch, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// What git says when it must fail.
+/// Runs a git command that must fail, and returns its error output.
 #[track_caller]
 fn refused(scratch: &Scratch, arguments: &[&str]) -> String {
     let output = git(scratch, arguments);
@@ -57,7 +57,7 @@ fn url(server: &Http, path: &str) -> String {
     format!("http://{}{path}", server.address)
 }
 
-/// The commit that a repository offers.
+/// Returns the commit at the HEAD of a remote repository.
 #[track_caller]
 fn head(scratch: &Scratch, url: &str) -> String {
     good(scratch, &["ls-remote", url, "HEAD"]).split_whitespace().next().expect("a commit").to_owned()
@@ -99,7 +99,7 @@ fn git_clones_a_project_as_a_plugin_and_gets_its_changes() {
         let number = |version: &str| version.rsplit('.').next().and_then(|text| text.parse::<u64>().ok());
         assert!(number(&version(clone)) > number(&before), "{before} {}", version(clone));
     }
-    // A clone of all projects has each as a plugin of its own.
+    // A clone of all projects contains each project as a separate plugin.
     good(&scratch, &["clone", "-q", "--depth", "1", &url(&server, "/marketplace.git"), "all"]);
     let market = json_of(scratch.path().join("all/.claude-plugin/marketplace.json"));
     let named: Vec<_> = market["plugins"].as_array().expect("plugins").iter().map(|plugin| &plugin["name"]).collect();
@@ -108,17 +108,17 @@ fn git_clones_a_project_as_a_plugin_and_gets_its_changes() {
 }
 
 #[test]
-fn equal_content_is_the_equal_commit() {
+fn equal_content_gives_equal_commits() {
     let scratch = scratch();
     let server = serve(&scratch);
     let address = url(&server, "/marketplace/p.git");
     let first = head(&scratch, &address);
-    // Neither what happens to other projects nor what changes no file of the plugin makes another commit.
+    // Changes to other projects, and events that change no file of the plugin, do not make a new commit.
     scratch.ok(&["-p", "q", "prompt", "create", "more", "x"]);
     scratch.file("root/x", "");
     scratch.ok(&["deploy", "--target", "claude_code", "--apply", "--yes", "--root", "root"]);
     assert_eq!(head(&scratch, &address), first);
-    // Nor does a copy of the database on another server, nor a cache that was emptied.
+    // A copy of the database on another server gives the same commit, and so does an emptied cache.
     let cache = scratch.path().join(".cache/mcpkg/marketplace");
     assert!(cache.is_dir());
     let mut anew = None;
@@ -142,7 +142,7 @@ fn equal_content_is_the_equal_commit() {
 }
 
 #[test]
-fn many_clones_at_once_are_all_whole() {
+fn concurrent_clones_are_all_complete() {
     let scratch = scratch();
     let server = serve(&scratch);
     let address = url(&server, "/marketplace/p.git");
@@ -168,7 +168,7 @@ fn a_key_is_needed_where_there_are_keys_and_shows_its_project_only() {
     good(&scratch, &["clone", "-q", "--depth", "1", &with(&all, "/marketplace/p.git"), "basic"]);
     let bearer = format!("http.extraHeader=Authorization: Bearer {all}");
     good(&scratch, &["-c", &bearer, "clone", "-q", "--depth", "1", &p, "bearer"]);
-    // The same words whether the other project is there or not.
+    // The error is the same whether the other project exists or not.
     let other = refused(&scratch, &["clone", &with(&of_q, "/marketplace/p.git"), "a"]);
     let none = refused(&scratch, &["clone", &with(&of_q, "/marketplace/x.git"), "a"]);
     assert!(other.contains("not found") && none.contains("not found"), "{other}{none}");
@@ -182,7 +182,7 @@ fn a_key_is_needed_where_there_are_keys_and_shows_its_project_only() {
         let sent = server.send(&Request::new("GET", path).with("Authorization", &format!("Bearer {of_q}")));
         assert_eq!(sent.status, if path.starts_with("/marketplace") { 404 } else { 200 }, "{path}: {sent:?}");
     }
-    // Elsewhere a password is no key.
+    // At other endpoints, a password does not count as a key.
     let basic = Request::new("GET", "/metrics").with("Authorization", "Basic YTpi");
     assert_eq!(server.send(&basic).status, 401);
 }
@@ -235,7 +235,7 @@ fn nothing_else_is_served_and_nothing_can_be_written() {
             String::from_utf8_lossy(&bytes[..bytes.len().min(80)])
         );
     }
-    // It is still there.
+    // The server still works after all these requests.
     assert!(!head(&scratch, &url(&server, "/marketplace/p.git")).is_empty());
 }
 

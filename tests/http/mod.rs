@@ -1,4 +1,4 @@
-//! The real binary over HTTP: streamable HTTP in both eras, and the older SSE.
+//! Tests the real binary over HTTP: streamable HTTP in both eras, and the older HTTP with SSE.
 
 mod alike;
 mod attacks;

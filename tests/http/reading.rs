@@ -1,4 +1,4 @@
-//! A key that may only read: whatever is called with it, no row of the database changes.
+//! Tests that a read-only key changes no row of the database, whatever it calls.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Http, Request, Scratch, http};
 
-/// Every row of every table, by table.
+/// Returns every row of every table, by the table's name.
 fn rows(scratch: &Scratch) -> BTreeMap<String, Vec<String>> {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name";
@@ -26,7 +26,8 @@ fn rows(scratch: &Scratch) -> BTreeMap<String, Vec<String>> {
     names.iter().map(of_table).collect()
 }
 
-/// Arguments that a tool takes: each property of its schema with a value that means something here.
+/// Returns arguments for a tool: a value for each required property of its schema, chosen so that it names existing
+/// content.
 fn arguments(schema: &Value) -> Value {
     let value = |name: &String, property: &Value| match (name.as_str(), property["type"].as_str()) {
         ("name" | "prompt", _) => json!("of-p"),
@@ -40,7 +41,7 @@ fn arguments(schema: &Value) -> Value {
     let given =
         schema["properties"].as_object().into_iter().flatten().map(|(name, of)| (name.clone(), value(name, of)));
     let required = |name: &String| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
-    // Filters that fit nothing here would end a call before it does anything.
+    // Optional properties are left out, because a filter that matches nothing would end a call early.
     Value::Object(given.filter(|(name, value)| !value.is_null() && required(name)).collect())
 }
 
@@ -78,11 +79,11 @@ fn a_reading_key_changes_no_row_whatever_it_calls() {
             assert_eq!(after.get(table), Some(rows), "{} wrote to {table}: {}", entry.tool, answer.text());
         }
     }
-    // The plan is shown, and cannot be confirmed.
+    // The key gets the plan of a deploy, but no token to confirm it.
     let planned = planned.expect("deploy is a tool");
     assert_eq!((&planned["ok"], planned["data"].get("confirm_token")), (&json!(true), None), "{planned}");
     assert!(planned["warnings"].to_string().contains("can only read"), "{planned}");
-    // What is not a tool changes nothing either, in each form that a message comes in.
+    // Batches and requests other than tool calls change nothing either.
     let session = server.send(&http::message("/mcp", &http::hello("2025-03-26")).with("Authorization", &bearer));
     let session = session.header("mcp-session-id").expect("a session").to_owned();
     let ask = |id: u32, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });

@@ -1,4 +1,4 @@
-//! Searches of one key leave the others answered.
+//! Tests that many searches with one key do not delay requests with other keys.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ const SEARCHES: usize = 20;
 fn another_key_is_answered_while_one_searches() {
     let scratch = Scratch::with_project();
     for n in 0..60 {
-        // One word, and much that has to be read around it.
+        // The content has only one searchable word, but much text around it that has to be read.
         let content = format!("needle{}", " .".repeat(150 << 10));
         let file = scratch.file("content", content);
         scratch.ok(&["prompt", "create", &format!("p{n}"), &format!("@{}", file.display())]);
@@ -38,7 +38,7 @@ fn another_key_is_answered_while_one_searches() {
                 ended.fetch_add(1, Ordering::Relaxed);
             });
         }
-        // They wait for each other now.
+        // Once one search has ended, the others are queued behind each other.
         while ended.load(Ordering::Relaxed) == 0 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

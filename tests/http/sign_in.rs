@@ -1,4 +1,4 @@
-//! Signing in with tokens of an issuer: who comes in, how far, and what the rest is told.
+//! Signing in with tokens of an issuer: which tokens are admitted, what they may access, and the answers to the others.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// Rules are given as the arguments of `access rule add`.
+    /// Starts the server with these access rules, given as arguments of `access rule add`.
     fn new(rules: &[&[&str]]) -> Self {
         let scratch = Scratch::with_project();
         scratch.ok(&["prompt", "create", "of-p", "P"]);
@@ -36,7 +36,7 @@ impl Ground {
         Http::start(scratch, &[&["--oauth-issuer", &issuer.url()], more].concat())
     }
 
-    /// Returns a token for the endpoint at `path`, of someone in these groups.
+    /// Returns a token for the endpoint at `path`, for a person in these groups.
     fn token(&self, path: &str, groups: &[&str]) -> String {
         self.token_with(path, json!({ "groups": groups }))
     }
@@ -73,7 +73,7 @@ fn clients_are_told_where_to_sign_in() {
         ("/sse", "/sse"),
         ("", "/mcp"),
     ] {
-        // What the client says in its headers changes nothing.
+        // The client's headers do not change the metadata.
         let request = Request::new("GET", &format!("/.well-known/oauth-protected-resource{path}"))
             .with("Host", "evil.example")
             .with("X-Forwarded-Host", "evil.example")
@@ -100,7 +100,7 @@ fn clients_are_told_where_to_sign_in() {
             )
         );
     }
-    // mcpkg is not an authorization server, and says so in a form that clients understand.
+    // mcpkg is not an authorization server, and reports that in OAuth's error format.
     for path in ["/register", "/authorize", "/token", "/.well-known/oauth-authorization-server"] {
         let answer = ground.server.send(&Request::new("POST", path));
         assert_eq!((answer.status, &answer.message()["error"]), (404, &json!("invalid_request")), "{path}");
@@ -117,7 +117,7 @@ fn rules_say_what_someone_who_signed_in_may_do() {
     let support = ground.token("/mcp", &["support"]);
     let prompt = |token: &str| ground.ask("/mcp", token).message()["result"]["prompts"][0]["name"].clone();
     assert_eq!((prompt(&platform), prompt(&support)), (json!("of-p"), json!("of-q")));
-    // What a token may not use is not listed, and refused.
+    // Tools that a token may not use are not listed, and calls of them are refused.
     let tools = |token: &str| ground.server.send(&with(http::modern("/mcp", "tools/list", json!({})), token)).text();
     assert!(tools(&platform).contains("create_prompt") && !tools(&support).contains("create_prompt"));
     assert!(!tools(&platform).contains("\"execute\""), "commands need a right of their own");
@@ -126,16 +126,16 @@ fn rules_say_what_someone_who_signed_in_may_do() {
     assert_eq!(refused.status, 403, "{}", refused.text());
     assert!(challenge(&refused).contains("insufficient_scope") && challenge(&refused).contains("resource_metadata="));
     assert_eq!(ground.call(&platform, "create_prompt", write).message()["result"]["isError"], false);
-    // The trail names the person.
+    // The audit trail names the person.
     let events = ground.scratch.json(&["events"]).to_string();
     assert!(events.contains("person:u1:"), "{events}");
-    // Someone without a rule is known, but has no access; new scopes may help.
+    // A person whom no rule matches has no access. The answer names scopes that may help.
     ground.scratch.ok(&["access", "rule", "add", "--claim", "scope=mcp:read", "--read-only"]);
     let stranger = ground.token_with("/mcp", json!({ "groups": ["other"], "scope": "profile" }));
     let refused = ground.ask("/mcp", &stranger);
     assert_eq!(refused.status, 403);
     assert!(challenge(&refused).contains("scope=\"profile openid mcp:read\""), "{}", challenge(&refused));
-    // A rule that is removed is gone with the next request.
+    // The removal of a rule takes effect with the next request.
     ground.scratch.ok(&["access", "rule", "remove", "--claim", "groups=support", "--project", "q", "--yes"]);
     assert_eq!(ground.ask("/mcp", &support).status, 403);
 }
@@ -145,7 +145,7 @@ fn a_token_is_for_one_endpoint_unless_an_audience_is_named() {
     let ground = Ground::new(&[&["--claim", "groups=platform"]]);
     let (of_all, of_q) = (ground.token("/mcp", &["platform"]), ground.token("/projects/q/mcp", &["platform"]));
     assert_eq!((ground.ask("/mcp", &of_all).status, ground.ask("/projects/q/mcp", &of_q).status), (200, 200));
-    // Replayed at another endpoint, or another project's.
+    // A token is refused at another endpoint, including that of another project.
     for (path, token) in [("/projects/q/mcp", &of_all), ("/mcp", &of_q), ("/projects/p/mcp", &of_q)] {
         let refused = ground.ask(path, token);
         assert_eq!(refused.status, 401, "{path}");
@@ -161,7 +161,7 @@ fn a_token_is_for_one_endpoint_unless_an_audience_is_named() {
 }
 
 #[test]
-fn an_expired_or_foreign_token_is_no_guess() {
+fn an_expired_or_foreign_token_does_not_count_as_a_guess() {
     let ground = Ground::new(&[&["--claim", "groups=platform"]]);
     let expired = ground.signer.token(&ground.issuer.claims(&format!("{URL}/mcp"), -61, json!({})));
     let foreign = ground.token_with("/mcp", json!({ "iss": "https://other.example" }));
@@ -174,14 +174,15 @@ fn an_expired_or_foreign_token_is_no_guess() {
             assert!(!refused.text().contains(token.as_str()));
         }
     }
-    // The issuer's keys were read once for all the unknown ones, at most.
+    // The server read the issuer's keys once at its start, and at most once more for all the tokens with an unknown
+    // key.
     assert!(ground.issuer.asked("/keys") <= 2, "{}", ground.issuer.asked("/keys"));
-    // A forged signature is a guess.
+    // A forged signature counts as a guess.
     let forged = Signer::p256("one").token(&ground.issuer.claims(&format!("{URL}/mcp"), 300, json!({})));
     let last = (0..30).map(|_| ground.ask("/mcp", &forged).status).last();
     assert_eq!(last, Some(429));
     assert_eq!(ground.ask("/mcp", &ground.token("/mcp", &["platform"])).status, 200);
-    // A server that only has keys does not take a token for a guess either.
+    // On a server without an issuer, a token does not count as a guess either.
     let plain = Http::start(&ground.scratch, &["--require-key"]);
     let refused = (0..30).map(|_| plain.send(&with(http::modern("/mcp", "prompts/list", json!({})), &expired)).status);
     assert!(refused.collect::<Vec<_>>().iter().all(|status| *status == 401));
@@ -197,7 +198,7 @@ fn keys_and_tokens_work_at_once() {
         (200, 200)
     );
     assert_eq!(ground.ask("/mcp", "mcpkg_000000000000_0").status, 401);
-    // A session belongs to who began it.
+    // A session belongs to the person who began it.
     let token = ground.token("/mcp", &["platform"]);
     let begun = ground.server.send(&with(http::message("/mcp", &http::hello("2025-11-25")), &token));
     let session = begun.header("mcp-session-id").expect("a session").to_owned();
@@ -218,7 +219,8 @@ fn a_stream_ends_with_its_token_or_its_rule() {
         events
     };
     let last = |events: &http::Events| std::iter::from_fn(|| events.raw()).last();
-    // The clocks of issuer and server may differ by a minute.
+    // The clocks of issuer and server may differ by a minute, so a token that expired 57 seconds ago is valid for 3
+    // more.
     let groups = json!({ "groups": ["platform"] });
     let soon = ground.signer.token(&ground.issuer.claims(&format!("{URL}/mcp"), -57, groups));
     let over = Some(": the token is no longer valid".to_owned());
@@ -236,7 +238,7 @@ fn keys_are_rotated_and_an_issuer_may_be_down() {
     assert_eq!(ground.ask("/mcp", &token).status, 200);
     let ready = |server: &Http| server.send(&Request::new("GET", "/readyz"));
     assert_eq!(ready(&ground.server).text(), "ready\n");
-    // A server that starts while the issuer is down serves others, and says what is wrong.
+    // A server that starts while the issuer is down still serves other clients, and reports the problem.
     ground.issuer.down(true);
     let key = ground.scratch.json(&["access", "create", "ci"])["key"].as_str().expect("a key").to_owned();
     let late = Ground::serve(&ground.scratch, &ground.issuer, &["--public-url", URL]);
@@ -245,7 +247,7 @@ fn keys_are_rotated_and_an_issuer_may_be_down() {
     let told = ready(&late);
     assert_eq!(told.status, 200);
     assert!(told.text().contains("the keys of the issuer cannot be read"), "{}", told.text());
-    // The first server goes on with the keys that it has.
+    // The first server still uses the keys that it has read.
     assert_eq!(ground.ask("/mcp", &token).status, 200);
 }
 
@@ -319,7 +321,7 @@ fn a_token_is_in_no_log_and_no_row() {
 }
 
 #[test]
-fn a_server_for_others_needs_to_know_its_url() {
+fn a_server_for_other_machines_needs_a_public_url() {
     let scratch = Scratch::with_project();
     let serve = |more: &[&str]| {
         scratch.run(&[&["serve", "--http", "--port", "0", "--oauth-issuer", "https://login.example"], more].concat())

@@ -1,4 +1,4 @@
-//! What each address does, in both eras.
+//! Tests each endpoint of the HTTP transports, in both protocol eras.
 
 use serde_json::json;
 
@@ -87,7 +87,7 @@ fn a_client_whose_session_is_gone_begins_another_one() {
         assert_ne!(session, dead);
         let read = http::in_session("/mcp", &session, "prompts/get", json!({ "name": "greet" }));
         assert_eq!(server.send(&read).message()["result"]["messages"][0]["content"]["text"], "Hello \"you\"");
-        // One that lives is not begun twice.
+        // A session that exists cannot be initialized again.
         let again = server.send(&http::message("/mcp", &http::hello("2025-11-25")).with("Mcp-Session-Id", &session));
         assert_eq!(again.message()["error"]["code"], -32600, "{}", again.text());
     }
@@ -141,7 +141,7 @@ fn a_batch_is_answered_in_its_order() {
         [&answers[3], &answers[4], &answers[5]].map(|answer| answer["error"]["code"].clone()),
         [-32601, -32600, -32600].map(serde_json::Value::from)
     );
-    // Also where the same was asked before the write.
+    // This also holds if the same list was requested before the write, so that its answer was cached.
     let list = |id: u32| request(id, "prompts/list", json!({}));
     let create =
         request(8, "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "new", "content": "x" } }));
@@ -185,14 +185,14 @@ fn an_address_can_name_its_project() {
     for path in nowhere {
         assert_eq!(server.send(&http::modern(path, "prompts/list", json!({}))).status, 404, "{path}");
     }
-    // A session belongs to the address that it began at.
+    // A session belongs to the project of the URL that it began at.
     let session = server.session("/projects/q/mcp", "2025-11-25");
     let elsewhere = server.send(&http::in_session("/projects/p/mcp", &session, "prompts/list", json!({})));
     assert_eq!(elsewhere.status, 404, "{}", elsewhere.text());
 }
 
 #[test]
-fn one_server_serves_one_project_where_it_was_told_to() {
+fn a_server_started_for_one_project_serves_only_that_project() {
     let scratch = scratch();
     let server = Http::start(&scratch, &["--project", "q"]);
     let listed = server.modern("/mcp", "prompts/list", json!({}));
@@ -222,7 +222,7 @@ fn the_older_transport_answers_on_its_stream() {
 }
 
 #[test]
-fn what_is_not_served_is_not_there() {
+fn transports_that_were_not_started_answer_404() {
     let scratch = scratch();
     let only_http = Http::spawn(scratch.command().args(["--json", "serve", "--http", "--port", "0"]));
     assert_eq!(only_http.send(&Request::new("GET", "/sse")).status, 404);
@@ -231,7 +231,7 @@ fn what_is_not_served_is_not_there() {
 }
 
 #[test]
-fn a_server_says_how_it_is() {
+fn health_and_readiness_are_answered() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     assert_eq!(server.send(&Request::new("GET", "/healthz")).text(), "ok\n");
@@ -268,7 +268,7 @@ fn accepted_requests_are_answered_before_the_end() {
         json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
     sse.message();
-    // Writes that wait for another process' lock while the server is told to end.
+    // These writes wait for another process' lock while the server is stopped.
     let store = scratch.store();
     let write = |name: &str| json!({ "name": "create_prompt", "arguments": { "name": name, "content": "x" } });
     let answers = std::thread::scope(|scope| {
@@ -278,7 +278,7 @@ fn accepted_requests_are_answered_before_the_end() {
                 say(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": write("over-sse") }));
                 waiting.push(scope.spawn(|| server.modern("/mcp", "tools/call", write("modern"))));
                 server.wait_for_requests(1);
-                // The first event of its stream says that the session has taken it.
+                // The first event of the stream shows that the session has accepted the request.
                 let in_session = server.open(&http::in_session("/mcp", &session, "tools/call", write("in-session")));
                 in_session.raw();
                 waiting.push(scope.spawn(move || in_session.message()));
@@ -301,7 +301,7 @@ fn accepted_requests_are_answered_before_the_end() {
 }
 
 #[test]
-fn an_id_that_is_under_way_is_not_taken_again() {
+fn an_id_in_use_is_refused() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
@@ -312,7 +312,7 @@ fn an_id_that_is_under_way_is_not_taken_again() {
     let store = scratch.store();
     let first = store.write(|_| {
         let first = server.open(&write("first"));
-        // The first event of its stream says that the session has taken it.
+        // The first event of the stream shows that the session has accepted the request.
         first.raw();
         let second = server.send(&write("second"));
         assert_eq!((second.status, &second.message()["error"]["code"]), (400, &json!(-32600)));
@@ -324,7 +324,7 @@ fn an_id_that_is_under_way_is_not_taken_again() {
 }
 
 #[test]
-fn one_client_cannot_take_all_there_is() {
+fn the_rate_limit_refuses_a_client_that_sends_too_much() {
     let scratch = scratch();
     let server = Http::start(&scratch, &["--rate-limit", "5"]);
     let answers: Vec<_> = (0..20).map(|_| server.send(&http::modern("/mcp", "prompts/list", json!({})))).collect();
@@ -335,7 +335,7 @@ fn one_client_cannot_take_all_there_is() {
 }
 
 #[test]
-fn what_was_served_is_counted() {
+fn served_requests_are_counted() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     server.modern("/mcp", "prompts/list", json!({}));
@@ -379,7 +379,7 @@ fn only_the_revision_that_knows_events_without_data_gets_them() {
         let session = begun.header("mcp-session-id").expect("a session").to_owned();
         let told = http::message("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         server.send(&told.with("Mcp-Session-Id", &session));
-        // Not a hot one: rmcp answers it, as a stream.
+        // This call is not hot, so rmcp answers it with a stream.
         let call = json!({ "name": "search_content", "arguments": { "query": "again" } });
         let called = server.send(&http::in_session("/mcp", &session, "tools/call", call));
         assert_eq!(called.text().split("\n\n").any(empty), knows, "{revision}: {}", called.text());
@@ -391,7 +391,7 @@ fn only_the_revision_that_knows_events_without_data_gets_them() {
         let event = if knows { stream.raw().expect("another event") } else { first.clone() };
         assert_eq!(empty(&first), knows, "{revision}: {first}");
         assert!(event.contains("list_changed"), "{revision}: {event}");
-        // A stream that is taken up again begins the same way, after the event that its client had.
+        // A stream that is resumed begins in the same way, after the last event that its client received.
         let id = event.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id").to_owned();
         drop(stream);
         scratch.ok(&["prompt", "update", &name, "-d", "again"]);

@@ -1,4 +1,4 @@
-//! Long work over HTTP: what it tells while it goes on, how it is cancelled, and a client whose connection breaks.
+//! Long work over HTTP: progress messages, cancellation, and clients that lose their connection.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Http, Request, Scratch, eventually, http};
 
-/// Enough to be noticed at work.
+/// Enough commands that a deploy sends progress.
 const NOTICED: usize = 1000;
 
-/// Enough for a call to be cancelled before it is done.
+/// Enough commands that a deploy can be cancelled before it ends.
 const COMMANDS: usize = 5000;
 
-/// A project of many commands, one rule, and a folder they are deployed to.
+/// A project with many commands and one rule, the folder to deploy them to, and a server.
 struct Ground {
     scratch: Scratch,
     root: PathBuf,
@@ -48,7 +48,7 @@ impl Ground {
         })
     }
 
-    /// Waits until the deploy is over, and shows that it was undone.
+    /// Waits until the deploy has ended, and asserts that it was undone.
     #[track_caller]
     fn undone(&self) {
         let states = eventually("the deploy ends", || {
@@ -62,13 +62,13 @@ impl Ground {
     }
 }
 
-/// A POST of a request of 2026-07-28 with its progress token.
+/// Returns the POST of a tool call of 2026-07-28 with a progress token.
 fn modern(params: &Value) -> Request {
     http::modern("/mcp", "tools/call", params.clone())
         .edited(|message| message["params"]["_meta"]["progressToken"] = json!("t"))
 }
 
-/// Reads until the first progress of files that are written.
+/// Reads until the first progress message for files that are being written.
 #[track_caller]
 fn begun(events: &http::Events) {
     loop {
@@ -106,7 +106,7 @@ fn progress_grows_until_the_answer_comes() {
         }
         assert_eq!(answer["result"]["isError"], false, "{answer}");
         assert!(told.len() >= 2 && told.is_sorted_by(|before, after| before < after), "{told:?}");
-        // The first word comes before anything is read.
+        // The first message comes before anything is read.
         assert_eq!((said[0].as_str(), told[0]), ("Reading", 0.0), "{said:?}");
         assert_eq!(said.last().map(String::as_str), Some("Writing"), "{said:?}");
     }
@@ -133,7 +133,7 @@ fn a_request_in_a_session_is_cancelled_by_a_notification() {
 }
 
 #[test]
-fn warnings_are_logged_to_who_wants_them() {
+fn warnings_are_logged_to_clients_that_want_them() {
     let ground = ground(1);
     let plan = json!({ "name": "plan", "arguments": {} });
     let quiet = ground.server.send(&http::modern("/mcp", "tools/call", plan.clone()));
@@ -170,7 +170,7 @@ fn an_answer_outlives_the_connection_it_was_for() {
     let resume = |session: &str, last: &str| {
         server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", session).with("Last-Event-ID", last))
     };
-    // The tool waits for another process' lock while its client goes away.
+    // The tool waits for another process' lock while its client disconnects.
     let last = scratch
         .store()
         .write(|_| {
@@ -188,7 +188,7 @@ fn an_answer_outlives_the_connection_it_was_for() {
 }
 
 #[test]
-fn an_id_is_taken_as_long_as_its_request_is_worked_on() {
+fn an_id_stays_in_use_until_its_request_has_ended() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
@@ -211,7 +211,7 @@ fn an_id_is_taken_as_long_as_its_request_is_worked_on() {
         || server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session).with("Last-Event-ID", &last));
     assert_eq!(resumed().message()["result"]["isError"], false);
     assert_eq!(server.send(&create("b")).message()["result"]["isError"], false);
-    // One that is cancelled is over too.
+    // A request that is cancelled has ended too.
     scratch
         .store()
         .write(|_| {
@@ -229,7 +229,7 @@ fn an_id_is_taken_as_long_as_its_request_is_worked_on() {
 }
 
 #[test]
-fn a_stream_goes_on_where_it_broke_off() {
+fn a_stream_resumes_where_it_broke_off() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
@@ -243,13 +243,14 @@ fn a_stream_goes_on_where_it_broke_off() {
     changed("b");
     list_changed(first.message());
     drop(first);
-    // From the event on that it had, also what it had after it; then what comes.
+    // The resumed stream repeats the events after `last`, even though the client received them, and then sends new
+    // ones.
     let second = server.open(&listen().with("Last-Event-ID", &last));
     list_changed(second.message());
     changed("c");
     list_changed(second.message());
     drop(second);
-    // Nobody listens: it is told to who comes next, once.
+    // A change while nobody listens is reported once, to the next client that listens.
     changed("d");
     let third = server.open(&listen());
     list_changed(third.message());

@@ -1,4 +1,4 @@
-//! Odd lines, and that the next good one is served.
+//! Invalid and unusual lines, after which the next valid request still gets its answer.
 
 use serde_json::{Value, json};
 
@@ -16,13 +16,13 @@ fn error(client: &mut Client, line: &[u8], id: &Value) -> (i64, String) {
     let answer = client.answer(id);
     let shown = String::from_utf8_lossy(line).chars().take(100).collect::<String>();
     let code = answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{shown}: {answer}"));
-    // The next good request is served.
+    // The next valid request is answered.
     assert_eq!(client.result("prompts/list", json!({})), json!({ "prompts": [] }), "after {shown}");
     (code, answer["error"]["message"].as_str().unwrap_or_default().to_owned())
 }
 
 #[test]
-fn what_is_no_json_is_a_parse_error_without_id() {
+fn invalid_json_is_a_parse_error_without_an_id() {
     let (_scratch, mut client) = legacy();
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{{"a":{}1{}}}}}"#,
@@ -195,7 +195,7 @@ fn batches_are_answered_as_an_array_on_2025_03_26() {
         )
         .as_bytes(),
     );
-    // A notification of the change may come before.
+    // A notification of the change may come before the answers.
     let answers = loop {
         match client.wait(crate::support::DEADLINE) {
             crate::support::Wait::Line(Value::Array(answers)) => break answers,

@@ -1,4 +1,4 @@
-//! list_changed: from this client, another process, the shell.
+//! Notifications of changes over stdio: after commands at the shell, a restore, and the choice of another project.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Client, Scratch, Wait, eventually};
 const PROMPTS: &str = "notifications/prompts/list_changed";
 const RESOURCES: &str = "notifications/resources/list_changed";
 
-/// Returns the notifications that come within a while in which more would come.
+/// Returns the notifications received so far, and those that follow until none comes for 400 ms.
 fn notifications(client: &mut Client) -> Vec<String> {
     let mut methods: Vec<String> =
         client.seen.drain(..).filter_map(|line| line["method"].as_str().map(str::to_owned)).collect();
@@ -27,7 +27,7 @@ fn a_shell_edit_reaches_running_servers() {
     let filter = json!({ "promptsListChanged": true });
     let listen = modern.post("subscriptions/listen", json!({ "notifications": filter }));
     modern.notification("notifications/subscriptions/acknowledged");
-    // The watch of a server that just started may begin a moment later.
+    // Wait for the server to start, because its watch begins a moment later.
     legacy.result("ping", json!({}));
     scratch.ok(&["prompt", "create", "a", "x"]);
     legacy.notification(PROMPTS);
@@ -35,7 +35,7 @@ fn a_shell_edit_reaches_running_servers() {
     let id = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
     assert_eq!(id, &json!(listen), "{told}");
     assert_eq!(legacy.result("prompts/list", json!({}))["prompts"][0]["name"], "a");
-    // Nothing that was not asked for.
+    // The listen stream gets only the notifications that it asked for.
     scratch.ok(&["resource", "create", "r", "file:///r", "x"]);
     legacy.notification(RESOURCES);
     assert_eq!(notifications(&mut modern), Vec::<String>::new());
@@ -46,7 +46,7 @@ fn a_shell_edit_reaches_running_servers() {
     both.dedup();
     assert_eq!(both, [PROMPTS, RESOURCES]);
     modern.notification(PROMPTS);
-    // At the end of the input an open stream gets its final result.
+    // At the end of the input, an open stream gets its final result.
     modern.close_input();
     assert!(modern.answer(&json!(listen))["result"].is_object());
     assert!(modern.ended().success());
@@ -54,7 +54,7 @@ fn a_shell_edit_reaches_running_servers() {
 }
 
 #[test]
-fn refused_changes_and_reads_are_not_told() {
+fn refused_changes_and_reads_send_no_notification() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "a", "x"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -113,7 +113,7 @@ fn a_restore_reaches_running_servers() {
 }
 
 #[test]
-fn an_open_stream_neither_keeps_the_server_nor_takes_its_id_twice() {
+fn an_open_stream_does_not_keep_the_server_running_or_share_its_id() {
     let scratch = Scratch::with_project();
     for _ in 0..10 {
         let mut client = Client::modern(&scratch);
@@ -128,7 +128,7 @@ fn an_open_stream_neither_keeps_the_server_nor_takes_its_id_twice() {
 }
 
 #[test]
-fn a_first_skill_changes_the_list_of_tools_of_those_whose_list_it_is() {
+fn the_first_skill_changes_only_the_short_list_of_tools() {
     const TOOLS: &str = "notifications/tools/list_changed";
     let scratch = Scratch::with_project();
     let mut short = Client::legacy(&scratch, "2025-11-25");
@@ -142,7 +142,7 @@ fn a_first_skill_changes_the_list_of_tools_of_those_whose_list_it_is() {
     short.notification(TOOLS);
     assert!(lists(&mut short));
     assert!(!notifications(&mut whole).contains(&TOOLS.to_owned()));
-    // A second one changes no list of tools.
+    // A second skill does not change the list of tools.
     scratch.ok(&["skill", "create", "fix", "# Mend", "--description", "Mends a fault"]);
     assert!(!notifications(&mut short).contains(&TOOLS.to_owned()));
     scratch.ok(&["skill", "delete", "review", "--yes"]);

@@ -1,4 +1,4 @@
-//! Contract 001, sentence by sentence.
+//! Tests contract 001 (projects, prompts, resources and skills), sentence by sentence.
 
 use serde_json::json;
 
@@ -62,7 +62,7 @@ fn front_matter_makes_a_template_only_where_it_declares_arguments() {
         json!({ "name": "look", "content": "---\nargument-hint: [pr]\n---\nFix $1", "description": "Fix" }),
     );
     assert_eq!(text_of(&mut client, "look", json!({ "arg1": "7" })), "Fix 7");
-    // What the caller declares goes before what the text says.
+    // Arguments that the caller declares take precedence over the front matter.
     client.call("create_prompt", json!({ "name": "own", "content": declared, "arguments": [] }));
     assert_eq!(text_of(&mut client, "own", json!({})), declared);
     client.finish();
@@ -300,7 +300,7 @@ fn a_plain_prompt_goes_out_byte_for_byte() {
 }
 
 #[test]
-fn lists_give_data_and_reads_the_content_once() {
+fn lists_return_structured_data_and_reads_return_the_content_once() {
     let (_scratch, mut client) = auth_module();
     client.call("create_prompt", json!({ "name": "a", "content": "the needle", "description": "d" }));
     client.call("create_resource", json!({ "name": "doc", "uri": "file:///doc", "content": "needle two" }));
@@ -317,8 +317,8 @@ fn lists_give_data_and_reads_the_content_once() {
     assert_eq!(structured("list_resources", json!({})).0["resources"][1]["uri"], "file:///pic");
     let hits = structured("search_content", json!({ "query": "needle" })).0;
     assert_eq!(hits["hits"].as_array().expect("hits").len(), 2, "{hits}");
-    // Some agents show structuredContent instead of the blocks, others both: content stands in a block alone, and what
-    // is known of it where no model reads it.
+    // Some agents show structuredContent instead of the content blocks, and others show both. So content is only in a
+    // block, and its metadata is in `_meta`, which no model reads.
     let image = json!({ "type": "image", "data": "AAEC", "mimeType": "image/png" });
     let doc = json!({ "uri": "file:///doc", "name": "doc", "mime_type": "text/plain", "size": 10 });
     let pic = json!({ "uri": "file:///pic", "name": "pic", "mime_type": "image/png", "size": 3 });
@@ -347,7 +347,7 @@ fn a_read_that_fails_has_no_data_and_says_what_to_do() {
     let arguments = json!({ "name": "code-reveiw" });
     let result = client.result("tools/call", json!({ "name": "get_prompt", "arguments": arguments }));
     let text = "Error: Prompt 'code-reveiw' does not exist in project 'auth-module'\nhint: did you mean 'code-review'?";
-    // Clients hold structuredContent against the outputSchema, also where isError is true.
+    // The result has no structuredContent, because clients check it against the outputSchema even if isError is true.
     assert_eq!(result, json!({ "content": [{ "type": "text", "text": text }], "isError": true }));
     client.finish();
 }

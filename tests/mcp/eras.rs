@@ -1,4 +1,4 @@
-//! All revisions, and the front against rmcp: the same answers.
+//! Tests all protocol revisions, and that the front and rmcp give the same answers.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn the_modern_era_needs_no_handshake() {
     let discovered = client.result("server/discover", json!({}));
     let versions = discovered["supportedVersions"].as_array().expect("versions");
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2024-11-05")), "{discovered}");
-    // Before and after rmcp has left its start, a read answers the same.
+    // A read gets the same answer before and after rmcp has finished its start.
     let first = client.result("prompts/get", json!({ "name": "plain" }));
     assert_eq!(first, client.result("prompts/get", json!({ "name": "plain" })));
     assert_eq!(first["resultType"], "complete");
@@ -67,7 +67,7 @@ fn discover_may_come_before_initialize() {
     client.finish();
 }
 
-/// The requests that both ways must answer alike.
+/// Returns the requests that the front and rmcp must answer alike.
 fn requests() -> Vec<(&'static str, Value)> {
     vec![
         ("prompts/list", json!({})),
@@ -147,7 +147,7 @@ fn the_front_and_rmcp_give_the_same_answers() {
     let (mut front, mut rmcp) = (legacy(&[]), legacy(&["--no-front"]));
     for (method, params) in requests() {
         let expected = rmcp.request(method, params.clone());
-        // Anew, to be kept, and as it was kept.
+        // The first answer is not cached, the second is cached, and the third comes from the cache.
         for _ in 0..3 {
             let mut answer = front.request(method, params.clone());
             answer["id"] = expected["id"].clone();
@@ -190,7 +190,7 @@ fn pages_survive_inserts_and_deletes() {
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let first = client.result("prompts/list", json!({}));
     assert_eq!(first["prompts"].as_array().expect("a page").len(), 100);
-    // The row the cursor stands on goes away, and one comes before it.
+    // Delete the row that the cursor names, and insert one before it.
     scratch.ok(&["prompt", "delete", "n099"]);
     scratch.ok(&["prompt", "create", "n050b", "x"]);
     let second = client.result("prompts/list", json!({ "cursor": first["nextCursor"] }));
@@ -198,7 +198,7 @@ fn pages_survive_inserts_and_deletes() {
     let third = client.result("prompts/list", json!({ "cursor": second["nextCursor"] }));
     assert_eq!(third["prompts"].as_array().expect("a page").len(), 50);
     assert_eq!(third.get("nextCursor"), None);
-    // A cursor of another list or another project is refused.
+    // A cursor is refused for another list, and for another project.
     assert_eq!(client.error("resources/list", json!({ "cursor": first["nextCursor"] }))["code"], -32602);
     scratch.ok(&["project", "create", "other"]);
     scratch.ok(&["project", "select", "other"]);

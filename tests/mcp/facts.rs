@@ -1,4 +1,5 @@
-//! What agents read: many clients show a model the text alone, so that it has the facts of the structured content; hints name tools.
+//! Tests the texts that agents read. Many clients show a model only the text of a result, so the text must have all
+//! facts of the structured content. Hints must name tools.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +41,7 @@ fn filled() -> Scratch {
     scratch
 }
 
-/// Adds the texts of a value; where a list goes on is a fact too.
+/// Adds all strings in a value to `found`, including cursors.
 fn texts(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => drop(found.insert(text.clone())),
@@ -63,7 +64,7 @@ fn the_text_of_each_tool_has_the_facts_of_its_structured_content() {
             "get_command_spec" => vec![json!({ "id": "mcpkg:prompt:create" })],
             "get_workflow" => vec![json!({ "name": "keep_note" })],
             "validate_workflow" | "dry_run" | "render_yaml" => vec![json!({ "yaml": crate::workflow::saved::NOTE })],
-            // These change what the others list, or need what is not here.
+            // Tools that change something would change what the other tools list.
             _ if entry.effect.changes() => continue,
             _ => vec![json!({})],
         };
@@ -78,7 +79,7 @@ fn the_text_of_each_tool_has_the_facts_of_its_structured_content() {
             if entry.shape == Shape::Sentence {
                 let mut facts = BTreeSet::new();
                 texts(data, &mut facts);
-                // Which project applies, and whether a hit is of the one, is not said in each row.
+                // The rows of the text do not repeat the name of the project.
                 facts.remove("p");
                 for fact in facts {
                     assert!(text.contains(&fact), "{}: `{fact}` is not in the text\n{text}\n{data}", entry.tool);
@@ -114,7 +115,7 @@ fn a_list_of_prompts_says_their_arguments_in_its_text() {
     client.finish();
 }
 
-/// Calls a tool that fails, and returns its error: of contract 003 the data of it, of 000 its details.
+/// Calls a tool that fails, and returns its error: for contract 003 the error's data, for contract 000 its details.
 #[track_caller]
 fn failure(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let mut answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -153,7 +154,7 @@ fn every_failure_has_one_shape_of_hints_and_a_category() {
 }
 
 #[test]
-fn what_deletes_never_suggests_something_else_to_delete() {
+fn a_failed_deletion_by_an_agent_never_suggests_another_item() {
     let scratch = filled();
     let mut client = Client::start(&scratch, &["--groups", "all"]).shake_hands("2025-11-25");
     for (tool, arguments) in [
@@ -165,7 +166,7 @@ fn what_deletes_never_suggests_something_else_to_delete() {
         assert!(!failed.contains("did you mean"), "{tool}: {failed}");
     }
     client.finish();
-    // A person who types it is asked before anything goes.
+    // At the shell, the hint is allowed, because a person is asked before anything is deleted.
     let ran = scratch.run(&["prompt", "delete", "reviw"]);
     assert!(ran.stderr.contains("did you mean 'review'?"), "{ran}");
 }
@@ -183,7 +184,7 @@ fn no_command_spec_teaches_an_agent_the_shell() {
         looked += 1;
         let spec: Value = serde_json::from_str(&text).expect("JSON");
         let mut said: Vec<String> = vec![spec["description"].as_str().unwrap_or_default().to_owned()];
-        // A contract's own descriptions stay as they are.
+        // The descriptions that a contract prescribes are not checked.
         let flags = spec["flags"].as_array().into_iter().flatten().filter(|_| !entry.has_contract_schema());
         said.extend(flags.map(|flag| flag["description"].as_str().unwrap_or_default().to_owned()));
         for said in said {
@@ -197,7 +198,7 @@ fn no_command_spec_teaches_an_agent_the_shell() {
 }
 
 #[test]
-fn arguments_that_nobody_knows_are_refused_but_where_the_contracts_are_lenient() {
+fn unknown_arguments_are_refused_unless_the_contract_is_lenient() {
     let scratch = filled();
     for (arguments, tool, given, is_refused) in [
         (&["--groups", "all"][..], "plan", json!({ "targt": "all" }), true),

@@ -1,4 +1,4 @@
-//! Requests that are never answered, or answered late: what they keep is bounded.
+//! Tests that requests that are answered late, or never, use a limited amount of memory.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn open_listen_streams_are_bounded() {
     for _ in 0..5000 {
         client.post("subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } }));
     }
-    // It answers what comes after them.
+    // The server still answers later requests.
     let last = client.post("prompts/list", json!({}));
     let mut answered = false;
     while !answered || refused + 64 < 5000 {
@@ -36,7 +36,8 @@ fn requests_that_wait_for_their_id_are_bounded() {
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let text = "x".repeat(64 << 10);
     let before = memory(client.id(), "VmRSS");
-    // 256 MiB of requests with one id: the input waits instead of the memory.
+    // This sends 250 MiB of requests with one id. The server stops reading its input instead of keeping them all in
+    // memory.
     const COUNT: usize = 4000;
     let writes =
         |n: usize| json!({ "name": "create_prompt", "arguments": { "name": format!("p{}", n % 7), "content": text } });

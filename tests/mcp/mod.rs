@@ -1,4 +1,4 @@
-//! The real binary over stdio.
+//! Tests the real binary over stdio.
 
 mod bad_input;
 mod changes;

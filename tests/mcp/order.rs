@@ -1,4 +1,4 @@
-//! A client's own order, ids that come twice, and that everything accepted is answered.
+//! Tests the order of one client's requests, repeated ids, and that every accepted request is answered.
 
 use std::io::{BufRead, Write};
 
@@ -30,7 +30,7 @@ fn reads_never_overtake_the_clients_own_writes() {
     for n in 1..=100_i64 {
         for (id, text) in [(2000 + n, "/result/messages/0/content/text"), (3000 + n, "/result/content/0/text")] {
             let got = client.answer(&json!(id));
-            // The write before it is seen; that a later one is too does no harm.
+            // The read must see the write before it. It may also see later writes.
             let seen = got.pointer(text).and_then(Value::as_str).and_then(|text| text.parse().ok());
             assert!(seen.is_some_and(|seen: i64| seen >= n), "read {n}: {got}");
         }
@@ -39,7 +39,7 @@ fn reads_never_overtake_the_clients_own_writes() {
 }
 
 #[test]
-fn a_tool_call_that_is_answered_as_before_has_its_line_in_the_log() {
+fn a_tool_call_that_is_answered_from_the_cache_is_logged() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "n", "text"]);
     let ask = call(7, "get_prompt", json!({ "name": "n" }));
@@ -78,7 +78,7 @@ fn a_cancelled_write_does_not_hold_up_reads() {
         client.send(
             &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 5000 + n } }),
         );
-        // Cancelled or not, it was made by the time a later read is answered.
+        // Cancelled or not, the write has ended by the time a later read is answered.
         let got = client.request("prompts/get", json!({ "name": format!("n{n}") }));
         assert!(got["result"].is_object(), "{got}");
     }
@@ -91,7 +91,7 @@ fn a_cancelled_request_does_not_hold_up_its_batch() {
     if !scratch.is_file() {
         return;
     }
-    // The write cannot end before it is cancelled.
+    // Hold the database's lock, so that the write cannot end before it is cancelled.
     let mut holder = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     let held = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).expect("the lock");
     let mut client = Client::legacy(&scratch, "2025-03-26");
@@ -143,7 +143,7 @@ fn two_requests_with_one_id_are_both_answered_in_order() {
 }
 
 #[test]
-fn what_was_accepted_is_answered_after_the_input_ends() {
+fn accepted_requests_are_answered_after_the_input_ends() {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-06-18");
     for n in 0..200_i64 {

@@ -1,4 +1,4 @@
-//! The skills extension (SEP-2640), and one item's many faces.
+//! Tests the skills extension (SEP-2640), and prompts that are also served as resources and skills.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,7 +21,7 @@ fn names(listed: &Value) -> Vec<&str> {
     listed["skills"].as_array().expect("skills").iter().filter_map(|s| s["frontmatter"]["name"].as_str()).collect()
 }
 
-/// Reads every file of a skill and holds it against what the entry says.
+/// Reads every file of a skill, and compares its digest and size with the skill's entry.
 #[track_caller]
 fn verify(client: &mut Client, skill: &Value) {
     use base64::Engine;
@@ -70,7 +70,7 @@ fn skills_are_listed_with_digests_in_both_eras() {
 }
 
 #[test]
-fn a_prompt_has_every_face() {
+fn a_prompt_is_also_a_resource_and_a_skill() {
     let scratch = filled();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let text = "Look for races\n";
@@ -85,11 +85,11 @@ fn a_prompt_has_every_face() {
         json!({ "uri": "skill://review/SKILL.md", "mimeType": "text/markdown", "text": skill })
     );
     assert_eq!(client.call("get_skill", json!({ "name": "review" })), (skill.to_owned(), false));
-    // What a deploy writes for an agent that has no commands is the same.
+    // A deploy writes the same skill for an agent that has no commands.
     scratch.ok(&["deploy", "--apply", "--yes", "--root", ".", "--target", "codex"]);
     let deployed = std::fs::read_to_string(scratch.path().join(".agents/skills/review/SKILL.md")).expect("a skill");
     assert_eq!(deployed, skill);
-    // A stored skill of its name goes before it.
+    // A stored skill with the same name takes precedence over the prompt.
     scratch.ok(&["skill", "create", "review", "Stored", "-d", "Stored one"]);
     let listed = client.result("skills/list", json!({}));
     assert_eq!(names(&listed), ["pdf", "review"]);
@@ -119,7 +119,8 @@ fn a_prompt_of_any_name_is_a_skill_under_the_name_that_a_deploy_gives_it() {
         let deployed = scratch.path().join(".agents/skills").join(name).join("SKILL.md");
         assert_eq!(std::fs::read_to_string(deployed).expect("a skill"), read["contents"][0]["text"]);
     }
-    // The prompt whose own name it is goes first, then the first by name; the others are told of.
+    // If several prompts become the same skill, the prompt with exactly that name takes precedence, and otherwise the
+    // first by name. `skill validate` reports the others.
     scratch.ok(&["prompt", "create", "dotted_name", "Other"]);
     assert_eq!(names(&client.result("skills/list", json!({}))).len(), 4);
     assert!(client.call("get_skill", json!({ "name": "dotted-name" })).0.ends_with("\nDots"));
@@ -165,7 +166,7 @@ fn a_template_is_a_skill_that_asks_as_a_command_does() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_left_out_and_the_rest_is_listed() {
+fn skills_that_break_a_rule_are_left_out_and_the_rest_is_listed() {
     let scratch = filled();
     for (name, uri, text) in [
         ("a", "skill://other-name/SKILL.md", "---\nname: pfd\ndescription: x\n---\n"),
@@ -186,7 +187,7 @@ fn what_breaks_a_rule_is_left_out_and_the_rest_is_listed() {
 }
 
 #[test]
-fn pages_hold_every_skill_once() {
+fn pages_contain_every_skill_once() {
     let scratch = Scratch::with_project();
     let context = scratch.context();
     context

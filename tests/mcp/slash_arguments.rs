@@ -1,10 +1,10 @@
-//! What a user types behind a prompt, as clients send it.
+//! Tests the text that a user types after a prompt's name, as clients send it.
 
 use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch, modern_meta};
 
-/// The prompts `fix`, a command that takes all that is typed, and `look`, a template of two arguments.
+/// Creates the prompts `fix`, a command that takes the whole typed text, and `look`, a template with two arguments.
 fn prompts() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file(".claude/commands/fix.md", "Fix $ARGUMENTS now\n");
@@ -22,7 +22,7 @@ fn prompts() -> Scratch {
     scratch
 }
 
-/// The parameters of a request of Claude Code.
+/// Returns the parameters as Claude Code sends them.
 fn of_claude(params: Value) -> Value {
     let mut params = params;
     params["_meta"] = modern_meta();
@@ -40,16 +40,16 @@ fn text(got: &Value) -> &str {
 }
 
 #[test]
-fn all_that_is_typed_is_required_so_that_clients_ask_for_it() {
+fn the_typed_text_is_a_required_argument_so_that_clients_ask_for_it() {
     let scratch = prompts();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let listed = client.result("prompts/list", json!({}));
     assert_eq!(arguments(&listed, "fix"), [json!({ "name": "arguments", "required": true })]);
     let of_look = [json!({ "name": "file", "required": true }), json!({ "name": "what", "required": false })];
     assert_eq!(arguments(&listed, "look"), of_look);
-    // Whoever leaves it out is answered all the same.
+    // A request without the argument is answered too.
     assert_eq!(text(&client.result("prompts/get", json!({ "name": "fix" }))).trim(), "Fix  now");
-    // One argument that a user declared is as they declared it.
+    // An argument that the user declared as optional stays optional.
     scratch.ok(&["prompt", "create", "own", "Do {{ arguments }}", "--argument", "arguments?"]);
     let listed = client.result("prompts/list", json!({}));
     assert_eq!(arguments(&listed, "own"), [json!({ "name": "arguments", "required": false })]);
@@ -69,7 +69,7 @@ fn words_that_claude_code_splits_are_joined() {
             ("fix", "it", "Fix it now"),
             ("look", "main.rs races and slow paths", "At main.rs for races and slow paths"),
         ] {
-            // It gives each argument a word, and drops the others.
+            // Claude Code passes one word to each argument, and drops the rest.
             let names: Vec<String> =
                 arguments(&listed, prompt).iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect();
             let given: serde_json::Map<String, Value> =
@@ -82,7 +82,7 @@ fn words_that_claude_code_splits_are_joined() {
             false,
             "it refuses a command without words where it is required"
         );
-        // Another client is shown what a prompt has.
+        // Other clients get only the prompt's own arguments.
         let listed = client.result("prompts/list", json!({ "_meta": modern_meta() }));
         assert_eq!(arguments(&listed, "fix").len(), 1, "{listed}");
         client.finish();

@@ -1,4 +1,4 @@
-//! Templates that were stored before they had limits, and templates that strangers store.
+//! Tests templates that were stored before there were limits, and hostile templates.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::Store;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::{Client, Scratch};
 
-/// Stores a template as an earlier version did, which looked at less.
+/// Stores a template without checking it, as an earlier version did.
 fn store(scratch: &Scratch, name: &str, source: &str, arguments: usize) {
     let argument = |n| Argument { name: format!("a{n}"), description: None, required: false };
     let arguments = (0..arguments).map(argument).collect();
@@ -56,7 +56,7 @@ fn a_stored_template_outside_the_subset_is_named_with_its_line() {
         assert!(told.contains(named), "{told}");
     }
     assert!(!told.contains("'fine'"), "{told}");
-    // Its text can be had, and mended.
+    // The text of an invalid template can still be read and fixed.
     assert!(scratch.ok(&["prompt", "show", "grows", "--raw"]).contains("namespace"));
     scratch.ok(&["prompt", "update", "grows", "--content", "{{ a0 }}"]);
     assert!(!doctor().contains("'grows'"));
@@ -83,7 +83,7 @@ fn too_many_arguments_are_refused_at_once() {
     let (text, is_error) =
         client.call("create_prompt", json!({ "name": "many", "content": "x", "arguments": declared }));
     assert!(is_error && text.contains("the limit is 100"), "{text}");
-    // Front matter that declares too many is taken as it is, as any front matter that is wrong.
+    // Front matter with too many arguments is stored unchanged as plain text, like all invalid front matter.
     let content = format!("---\narguments: [{}]\n---\nDo it", names.join(", "));
     let (text, is_error) = client.call("create_prompt", json!({ "name": "many", "content": content }));
     assert!(!is_error, "{text}");

@@ -1,4 +1,4 @@
-//! Resource templates: what the served project holds under mcpkg's own URIs.
+//! Tests resource templates: the content of the served project under mcpkg's own URIs.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn json_of(client: &mut Client, uri: &str) -> Value {
 }
 
 #[test]
-fn templates_are_listed_and_the_list_of_resources_holds_the_users_alone() {
+fn templates_are_listed_separately_from_the_users_resources() {
     let (_scratch, mut client) = filled();
     let listed = client.result("resources/templates/list", json!({}));
     let templates = listed["resourceTemplates"].as_array().expect("templates");
@@ -78,7 +78,7 @@ fn prompts_and_resources_are_read_by_name() {
 }
 
 #[test]
-fn history_and_events_tell_what_happened_and_no_contents() {
+fn history_and_events_show_changes_but_no_contents() {
     let (scratch, mut client) = filled();
     scratch.ok(&["prompt", "update", "plain", "-c", "secret words"]);
     scratch.ok(&["prompt", "delete", "plain"]);
@@ -120,12 +120,12 @@ fn an_answer_stays_within_its_limit() {
 }
 
 #[test]
-fn the_scheme_is_not_the_users_but_what_is_stored_goes_first() {
+fn the_mcpkg_scheme_is_reserved_but_stored_resources_take_precedence() {
     let (scratch, mut client) = filled();
     let arguments = json!({ "name": "spoof", "uri": "mcpkg://prompt/plain", "content": "x" });
     let (text, failed) = client.call("create_resource", arguments);
     assert!(failed && text.contains("a scheme that mcpkg reserves"), "{text}");
-    // A database of before may hold one.
+    // A database from before the scheme was reserved may contain such a resource.
     let context = scratch.context();
     context
         .write("resource.create", "old", |db, project, author| {

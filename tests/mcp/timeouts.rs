@@ -1,10 +1,10 @@
-//! Reads end: at the server's read timeout, and when nobody waits for them.
+//! Tests the server's time limit for reads.
 
 use serde_json::{Value, json};
 
 use crate::support::{Client, DEADLINE, Http, Scratch, Wait, http};
 
-/// A project with a resource whose content is read in several pieces, and a prompt that is read at once.
+/// Creates a project with a resource that is read in several pieces, and a prompt that is read in one.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
     let large = scratch.file("large", "a line of text\n".repeat(1 << 20));
@@ -20,7 +20,7 @@ fn is_timeout(message: &Value) {
     assert!(text.starts_with("The read was stopped: it took too long"), "{message}");
 }
 
-/// The short prompt is read still.
+/// Asserts that a message is the answer with the short prompt.
 #[track_caller]
 fn is_short(message: &Value) {
     assert_eq!(message["result"]["messages"][0]["content"]["text"], "Short", "{message}");
@@ -54,16 +54,16 @@ fn a_read_over_http_that_takes_too_long_is_a_timeout() {
 }
 
 #[test]
-fn a_long_search_over_stdio_holds_up_nothing_and_answers_as_any_does() {
+fn a_long_search_over_stdio_delays_no_other_request_and_gets_the_same_answer() {
     let scratch = Scratch::with_project();
     for n in 0..20 {
-        // One word, and much that has to be read around it.
+        // The content has only one searchable word, but much text around it that has to be read.
         let file = scratch.file("content", format!("needle{}", " .".repeat(500 << 10)));
         scratch.ok(&["prompt", "create", &format!("p{n}"), &format!("@{}", file.display())]);
     }
     let search = json!({ "name": "search_content", "arguments": { "query": "needle", "limit": 1000 } });
     let mut client = Client::legacy(&scratch, "2025-11-25");
-    // The first is begun by what reads the client's lines, and the second is not, since the first was long.
+    // The front starts the first search itself. As that takes too long, it hands the second one over to rmcp directly.
     for _ in 0..2 {
         let [searched, pinged] = [client.post("tools/call", search.clone()), client.post("ping", json!({}))];
         let answers = [(); 2].map(|()| match client.wait(DEADLINE) {

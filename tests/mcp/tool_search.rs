@@ -1,5 +1,6 @@
-//! Agents that defer tools find them by words: everyday requests, each met by the tool that is meant. Tools are scored as Claude Code
-//! 2.1.330 scores them.
+//! Tests that agents that load tools on demand find the right tool by the words of everyday requests.
+//!
+//! The tools are scored as Claude Code 2.1.330 scores them.
 
 use std::process::Command;
 
@@ -8,16 +9,16 @@ use serde_json::{Value, json};
 use crate::support::{Client, Scratch};
 use crate::workspace::shop::Shop;
 
-/// The requests as Claude Code makes them, each with the tool that is meant.
+/// The requests as Claude Code makes them, each with the tool that it should find.
 const REQUESTS: &str = include_str!("../fixtures/tool_search.txt");
 
-/// What stands for a tool that is not listed.
+/// The tool that a request should find if the right tool is not listed.
 const OTHERWISE: &str = "search_commands";
 
-/// The requests that other tools meet better: the parts of a tool's name count more than words.
+/// The requests that find another tool, because the parts of a tool's name count more than other words.
 const MISSED: [&str; 4] = ["prompt history revisions", "run workflow", "call api list apps", "restore deleted prompt"];
 
-/// Returns the requests with their tools, of those that are listed.
+/// Returns the requests, each with the listed tool that it should find.
 fn requests(tools: &[Value]) -> Vec<(&'static str, &'static str)> {
     let lines = REQUESTS.lines().map(|line| line.split_once(" -> ").expect("a request and a tool"));
     let listed = |name: &str| tools.iter().any(|tool| tool["name"] == name);
@@ -29,7 +30,8 @@ fn requests(tools: &[Value]) -> Vec<(&'static str, &'static str)> {
     requests
 }
 
-/// What a tool counts for a request: parts of its name most, then the words of its hint, then those of its description.
+/// Returns the score of a tool for a request. The parts of its name count most, then the words of its hint, then those
+/// of its description.
 fn score(request: &str, tool: &Value) -> usize {
     let text = |key: &str| tool[key].as_str().expect(key).to_lowercase();
     let (name, description) = (text("name"), text("description"));
@@ -52,7 +54,7 @@ fn score(request: &str, tool: &Value) -> usize {
     request.split(' ').map(of_word).sum()
 }
 
-/// Returns the requests that another tool meets as well as the one that is meant, or better.
+/// Returns the requests for which another tool has the same score as the right one, or a higher one.
 fn missed(tools: &[Value]) -> Vec<&'static str> {
     let is_missed = |(request, meant): &(&str, &str)| {
         let scores = tools.iter().map(|tool| (tool["name"] == *meant, score(request, tool)));
@@ -70,14 +72,14 @@ fn listed(command: &mut Command) -> Vec<Value> {
 }
 
 #[test]
-fn everyday_requests_meet_the_tool_that_is_meant_in_a_plain_folder() {
+fn everyday_requests_find_the_right_tool_in_a_plain_folder() {
     let scratch = Scratch::with_project();
     let missed = missed(&listed(&mut scratch.command()));
     assert_eq!(missed, MISSED, "a description lost a word that users say, or gained one");
 }
 
 #[test]
-fn everyday_requests_meet_the_tool_that_is_meant_in_a_repository_of_a_workspace() {
+fn everyday_requests_find_the_right_tool_in_a_repository_of_a_workspace() {
     let shop = Shop::new();
     shop.scratch.ok(&["project", "create", "p"]);
     let missed = missed(&listed(shop.command().current_dir(shop.repo("api"))));
@@ -96,7 +98,7 @@ fn a_hint_repeats_no_request() {
 }
 
 #[test]
-fn a_description_begins_with_the_contracts_and_is_no_other_where_a_server_stands_in_for_it() {
+fn descriptions_begin_with_the_contracts_text_and_equal_it_under_the_contracts_identity() {
     let scratch = Scratch::with_project();
     let of = |arguments: &[&str]| {
         let mut command = scratch.command();

@@ -1,4 +1,4 @@
-//! A browser for the console: it keeps the cookie, follows links, and presses the buttons of the forms in a page.
+//! A browser for tests of the console: keeps the cookie, follows links, and presses the buttons of forms.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
@@ -21,7 +21,7 @@ pub struct Browser {
 #[derive(Clone, Debug)]
 pub struct Form {
     pub action: String,
-    /// The names and values of its fields that are filled in.
+    /// The names and values of its text fields.
     pub fields: Vec<(String, String)>,
     /// The name, value and label of each button.
     buttons: Vec<(String, String, String)>,
@@ -69,7 +69,7 @@ impl Browser {
     pub fn request(&self, method: &str, path: &str) -> Request {
         let request = Request::new(method, path).with("Host", &self.host).with("Cookie", &self.cookie);
         match method {
-            // With `Referrer-Policy: no-referrer`, browsers name no origin for a form.
+            // Because of `Referrer-Policy: no-referrer`, browsers send `Origin: null` with a form.
             "POST" => request
                 .with("Origin", "null")
                 .with("Sec-Fetch-Site", "same-origin")
@@ -91,7 +91,7 @@ impl Browser {
         self.send(&self.request("GET", path))
     }
 
-    /// Returns the page at an address, which must be there.
+    /// Returns the page at an address, which must exist.
     #[track_caller]
     pub fn page(&self, path: &str) -> String {
         let response = self.get(path);
@@ -99,7 +99,7 @@ impl Browser {
         response.text()
     }
 
-    /// Sends a form with a button of it, and other values for its fields.
+    /// Sends a form with one of its buttons; `values` replace the values of its fields.
     #[track_caller]
     pub fn submit(&self, form: &Form, button: Option<(&str, &str)>, values: &[(&str, &str)]) -> Response {
         let kept = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -115,7 +115,7 @@ impl Browser {
         self.press_of(page, label, "", values)
     }
 
-    /// Presses the first button with this label in a page whose form has a field with this value.
+    /// Presses the first button in a page that has this label and whose form has a field with this value.
     #[track_caller]
     pub fn press_of(&self, page: &str, label: &str, value: &str, values: &[(&str, &str)]) -> Response {
         for form in forms(page) {
@@ -129,13 +129,13 @@ impl Browser {
         panic!("no button {label}: {}", text(page));
     }
 
-    /// Presses a button that leads to another page, and returns that page.
+    /// Presses a button that redirects to another page, and returns that page.
     #[track_caller]
     pub fn pressed(&self, page: &str, label: &str, values: &[(&str, &str)]) -> String {
         self.follow(&self.press(page, label, values))
     }
 
-    /// Returns the page that an answer leads to. While an operation runs, loads its page again.
+    /// Returns the page that a response redirects to. While an operation runs, reloads its page.
     #[track_caller]
     pub fn follow(&self, response: &Response) -> String {
         let to = response.header("location").unwrap_or_else(|| panic!("no other page: {}", text(&response.text())));
@@ -148,11 +148,11 @@ impl Browser {
         panic!("{to} does not end");
     }
 
-    /// Returns the addresses of all pages that the links of pages lead to, from the inbox on, with the pages.
+    /// Follows links from the inbox on, and returns the address and the response of each page.
     pub fn crawl(&self) -> Vec<(String, Response)> {
         let mut known = BTreeSet::from(["/inbox".to_owned()]);
         let (mut next, mut found) = (vec!["/inbox".to_owned()], Vec::new());
-        // Of each kind of page, some are enough.
+        // A few pages of each kind are enough.
         let kind = |address: &str| address.split(['?']).next().unwrap_or_default().to_owned();
         while let Some(address) = next.pop() {
             let page = self.get(&address);
@@ -202,7 +202,7 @@ pub fn forms(page: &str) -> Vec<Form> {
     form.captures_iter(page).map(of).collect()
 }
 
-/// Returns what a page shows, without its tags.
+/// Returns the text of a page, without its tags.
 pub fn text(page: &str) -> String {
     let body = page.split_once("<body>").map_or(page, |(_, body)| body);
     let tag = Regex::new("<[^>]*>").expect("a pattern");

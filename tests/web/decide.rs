@@ -1,4 +1,4 @@
-//! Decides on requests of agents in the browser: what the question shows, and pages that are older than what is stored.
+//! Deciding on the requests of agents in the browser: what a question shows, and pages that are out of date.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn a_request_is_read_approved_and_used() {
     let inbox = browser.page("/inbox");
     let shown = text(&inbox);
     assert!(shown.contains("1 waits for you") && shown.contains("mcp:codex") && shown.contains("writes"), "{shown}");
-    // No is an answer too.
+    // Answering no changes nothing.
     let question = browser.pressed(&inbox, "approve", &[]);
     let shown = text(&question);
     assert!(shown.contains("hosting:apps:create") && shown.contains("Consent to it?"), "{shown}");
@@ -28,7 +28,7 @@ fn a_request_is_read_approved_and_used() {
     let no = text(&browser.pressed(&question, "No", &[]));
     assert!(no.contains("Not confirmed; nothing was changed"), "{no}");
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
-    // From the page of the request, with a note.
+    // Approve from the page of the request, with a note.
     let page = browser.page(&request(&browser));
     assert!(text(&page).contains("mcp:codex asks: Run hosting:apps:create"), "{}", text(&page));
     let question = browser.pressed(&page, "approve", &[("note", "delete it afterwards")]);
@@ -42,7 +42,7 @@ fn a_request_is_read_approved_and_used() {
         decided.as_array().is_some_and(|all| all.iter().any(|event| event["kind"] == "consent.approve")),
         "{decided}"
     );
-    // The answer is good for this one question.
+    // An answer counts only for its own question.
     let again = browser.press(&question, "Yes", &[]);
     assert_eq!(again.status, 409);
     assert!(text(&again.text()).contains("This question is not asked any more"));
@@ -65,7 +65,7 @@ fn a_denial_reaches_the_agent() {
 }
 
 #[test]
-fn what_destroys_takes_its_name() {
+fn a_destructive_operation_needs_the_name_to_be_typed() {
     let (ground, mut client) = ground();
     let delete = json!({ "command": "hosting:apps:delete", "args": { "app_id": "app_7f3" }, "wait_s": 0 });
     let asked = execute(&mut client, delete.clone());
@@ -85,7 +85,7 @@ fn what_destroys_takes_its_name() {
         let answer = text(&browser.pressed(&question, "Yes", &[(typed, name)]));
         assert!(answer.contains(done), "{answer}");
     }
-    // The API does not know the app.
+    // The deletion was approved, but fails, because the API does not have this app.
     assert_eq!(code(&execute(&mut client, with_nonce(&delete, &asked))), "E_STEP_FAILED");
     assert!(!ground.scratch.ok(&["prompt", "list"]).contains("review"));
 }
@@ -106,7 +106,7 @@ fn a_page_that_is_older_than_what_is_stored_is_refused() {
     assert_eq!(ground.scratch.json(&["consent", "show", &id])["state"], "denied");
     let other = json!({ "command": "hosting:apps:create", "args": { "name": "other", "region": "eu" }, "wait_s": 0 });
     assert_eq!(code(&execute(&mut client, other)), "E_CONSENT_REQUIRED");
-    // A button of a page that names another row, key or text is not a button of the page.
+    // A button is refused if the form names a text or a row that the page does not have.
     let page = browser.page(&request(&browser));
     for (name, value) in [("seen", "x"), ("seen", ""), ("row", "1")] {
         let refused = browser.press(&page, "approve", &[(name, value)]);
@@ -144,7 +144,7 @@ fn a_read_only_console_changes_nothing() {
     for (address, button) in [(request(&browser), "approve"), ("/prompt?name=review".to_owned(), "delete")] {
         let page = browser.page(&address);
         assert!(!page.contains(&format!(">{button}</button>")), "{page}");
-        // The same button, made up.
+        // Send the form of the console that can write, with this session's secret.
         let form = super::browser::forms(&writing.page(&address)).pop().expect("a form");
         let own = super::browser::forms(&page)[0].fields[0].1.clone();
         let key = if button == "approve" { "a" } else { "D" };

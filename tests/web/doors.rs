@@ -1,4 +1,4 @@
-//! What each address of the console refuses, and what each answer tells the browser.
+//! Requests that the addresses of the console refuse, and the security headers of every answer.
 
 use super::browser::forms;
 use super::{ground, opened, text};
@@ -8,9 +8,9 @@ use crate::support::Request;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
-/// Each page of the console that a link leads to, and each address that a form is sent to.
+/// Checks each page that a link of the console leads to, and each address that a form is sent to.
 #[test]
-fn each_address_has_its_doors() {
+fn every_address_checks_host_origin_session_and_secret() {
     let (ground, _client) = filled();
     let mut command = ground.scratch.command();
     command.current_dir(ground.scratch.path().join("root"));
@@ -101,14 +101,14 @@ fn a_link_signs_one_browser_in_once() {
     let response = sign_in(&browser, &other);
     let second = response.header("set-cookie").expect("a cookie").split(';').next().expect("a pair").to_owned();
     assert_ne!(second, browser.cookie);
-    // Each session signs out for itself.
+    // Signing out ends only this session.
     let page = browser.page("/inbox");
     browser.press(&page, "Sign out", &[]);
     assert_eq!(browser.get("/inbox").status, 401);
     let own_secret = forms(&page)[0].fields.iter().find(|(name, _)| name == "secret").expect("a secret").1.clone();
     browser.cookie = second;
     let page = browser.page("/inbox");
-    // The secret of one session is not good for another one.
+    // The secret of one session is not valid in another one.
     assert!(!page.contains(&own_secret));
     let response = browser.press(&page, "Sign out", &[("secret", &own_secret)]);
     assert_eq!(response.status, 403);
@@ -128,7 +128,7 @@ fn a_session_is_good_for_its_own_console_only() {
         assert_eq!(page.status, 401);
         assert!(text(&page.text()).contains("mcpkg console --web"), "{}", page.text());
     }
-    // Another page of the host may set a cookie of the same name in front.
+    // Another server on the host may set a cookie of the same name, which comes first.
     let both = format!("{name}=x; {}", other.cookie);
     assert_eq!(other.send(&other.request("GET", "/inbox").with("Cookie", &both)).status, 200);
 }
@@ -146,6 +146,6 @@ fn ctrl_c_ends_it() {
     let (ground, _client) = ground();
     let Some(mut browser) = opened(&ground, &[]) else { return };
     browser.terminal.keys("\u{3}");
-    // The shell that started it at the terminal is interrupted too.
+    // The status may also be that of the interrupted shell that started the console.
     assert!(matches!(browser.terminal.end(), 0 | 130));
 }

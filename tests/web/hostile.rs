@@ -1,4 +1,5 @@
-//! Text of others on every page: it is shown as text, and cannot add a tag, an attribute, a script or another address.
+//! Tests that text by others is shown as text on every page: it cannot add a tag, an attribute, a script or a foreign
+//! link.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +11,11 @@ use super::{Browser, text};
 use crate::console::ground::filled;
 use crate::workflow::runs::execute;
 
-/// Tries to end a tag, an attribute, a comment or a text area, and to run a script.
+/// Text that tries to end a tag, an attribute, a comment or a text area, and to run a script.
 const MARKUP: &str = "</textarea></title>\"'><script>alert(1)</script><img src=//evil.example onerror=alert(1)>\
                       <a href=\"javascript:alert(1)\">Approved</a><!-- &lt;b&gt; &#60;b&#62;";
 
-/// The tags that pages are made of.
+/// The tags that pages may contain.
 const TAGS: [&str; 43] = [
     "html", "head", "meta", "title", "link", "body", "a", "header", "nav", "ul", "li", "form", "input", "button",
     "main", "h1", "h2", "p", "code", "div", "span", "strong", "mark", "search", "label", "table", "thead", "tbody",
@@ -60,7 +61,7 @@ fn hostile_text_is_text_on_every_page() {
                 "{address}: {link}"
             );
         }
-        // A field that is edited keeps the text as it is; everything else shows hidden characters as marks.
+        // Fields for editing keep the text unchanged. Everything else shows hidden characters as marks.
         let outside = fields.replace_all(&page, "");
         for hidden in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{e0041}'] {
             assert!(!outside.contains(hidden), "{address}: {hidden:?}");

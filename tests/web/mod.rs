@@ -13,7 +13,7 @@ use crate::workflow::runs::Ground;
 
 const NO_SCRIPT: &str = "there is no script of util-linux";
 
-/// Opens the console in a browser.
+/// Opens the console in a browser. Returns `None`, and reports the test as skipped, without the program `script`.
 fn opened(ground: &Ground, arguments: &[&str]) -> Option<Browser> {
     let browser = Browser::start(ground.scratch.command(), arguments);
     if browser.is_none() {
@@ -22,7 +22,7 @@ fn opened(ground: &Ground, arguments: &[&str]) -> Option<Browser> {
     browser
 }
 
-/// A project with an agent.
+/// Selects a project, and connects an agent to it.
 fn ground() -> (Ground, Client) {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);

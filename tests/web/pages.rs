@@ -1,4 +1,4 @@
-//! The pages of the console: their texts, filters, views, forms and the editor.
+//! Tests the pages of the console: text, filters, views, forms and the editor.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn the_content_is_found_shown_and_compared() {
     assert!(diff.contains("class=\"added\"") && diff.contains("class=\"removed\""), "{diff}");
     let columns = browser.page(&format!("{revision}&split=1"));
     assert!(columns.contains("<table class=\"columns\">") || !diff.contains("in columns"), "{columns}");
-    // An older state is brought back, after a question.
+    // An older revision is restored after a confirmation.
     let question = browser.pressed(&history, "bring back", &[]);
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(done.contains("review"), "{done}");
@@ -64,10 +64,10 @@ fn a_form_runs_any_operation() {
     assert!(text(&failed).contains("error:"), "{}", text(&failed));
     let kept = forms(&failed).into_iter().find(|form| form.action == "/form?words=prompt+create").expect("the form");
     assert!(kept.fields.contains(&("value.name".to_owned(), "review".to_owned())), "{kept:?}");
-    // What only reads runs at once.
+    // An operation that only reads runs without a confirmation.
     let read = browser.page("/form?words=prompt+list");
     assert!(text(&browser.pressed(&read, "Run", &[])).contains("review"));
-    // There is no standard input, and no editor.
+    // A page has no standard input and no editor.
     let refused = browser.press(&page, "Run", &[("value.name", "x"), ("value.content", "-")]);
     assert!(text(&refused.text()).contains("no standard input"), "{}", text(&refused.text()));
     let edit = browser.page("/form?words=prompt+edit");
@@ -114,7 +114,8 @@ fn a_workflow_is_edited_checked_and_saved() {
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(!done.contains("error:"), "{done}");
     assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], better);
-    // The old page would overwrite what was saved since: it keeps the typed text, and says so.
+    // Saving from the old page would overwrite the newer text. So nothing is saved, and the page says so and keeps the
+    // typed text.
     let late = browser.press(&editor, "Save", &[("text", &yaml.replace("first", "third"))]);
     assert_eq!(late.status, 409);
     let shown = text(&late.text());

@@ -196,7 +196,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Hands a message over to rmcp that has no answer.
+    /// Hands a message that has no answer over to rmcp.
     pub(super) fn pass(&self, message: ClientJsonRpcMessage) {
         if let Some(to_rmcp) = &self.state().to_rmcp {
             let _ = to_rmcp.send(message);

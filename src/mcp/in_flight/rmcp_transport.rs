@@ -93,7 +93,6 @@ impl Transport<RoleServer> for RmcpTransport {
     }
 }
 
-/// Encodes a message as JSON. The buffer starts at 1 KiB, which is enough for most messages.
 fn encode(item: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);
     serde_json::to_writer(&mut line, item)?;
