@@ -17,7 +17,7 @@ pub(super) const SPLITS: &str = "claude-code";
 /// The number of additional arguments to list.
 const MORE: usize = 24;
 
-/// The prefix of the additional arguments' names, such as `word_1`.
+/// The prefix of the additional arguments' names; a number follows it, as in `word_1`.
 const PREFIX: &str = "word_";
 
 /// Appends a prompt's arguments, a JSON array, in the form for one client.

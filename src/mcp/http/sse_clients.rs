@@ -21,7 +21,7 @@ pub(super) struct Client {
     pub(super) front: Arc<tokio::sync::Mutex<Front>>,
     pub(super) in_flight: Arc<InFlight>,
     pub(super) output: Arc<Output>,
-    /// Cancelled when the client has gone.
+    /// Cancelled when the client has disconnected.
     pub(super) gone: CancellationToken,
 }
 
