@@ -82,7 +82,7 @@ fn a_request_that_is_cancelled_as_it_begins_leaves_its_id_free() {
     for id in 1..=400 {
         eventually("its id can be used again", || {
             let answer = server.send(&ask(id, "ping", json!({}))).text();
-            (!answer.contains("is under way")).then_some(())
+            (!answer.contains("is already running in the session")).then_some(())
         });
     }
 }

@@ -52,8 +52,10 @@ impl CacheKey {
         self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
         if method.starts_with("tools/") {
-            self.key.push(u8::from(config.surface.read_only) | u8::from(config.full_list) << 1);
-            for group in config.surface.groups.iter().flatten() {
+            let surface = &config.surface;
+            let rights = [surface.read_only, surface.no_execute, config.full_list, surface.groups.is_some()];
+            self.key.extend(rights.map(u8::from));
+            for group in surface.groups.iter().flatten() {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
@@ -192,18 +194,22 @@ mod tests {
 
     #[test]
     fn cached_tool_lists_are_shared_only_by_clients_with_the_same_tools() {
-        let key = |groups: Option<&[&str]>, read_only| {
-            let groups = groups.map(|groups| groups.iter().map(|group| (*group).to_owned()).collect());
-            let surface = Arc::new(Surface { groups, read_only, ..Surface::default() });
-            let config = Config { surface, ..Config::default() };
+        let groups = |named: &[&str]| Some(named.iter().map(|group| (*group).to_owned()).collect());
+        let all = [
+            Surface::default(),
+            Surface { groups: groups(&[]), ..Surface::default() },
+            Surface { groups: groups(&["content"]), ..Surface::default() },
+            Surface { groups: groups(&["content", "deploy"]), ..Surface::default() },
+            Surface { read_only: true, ..Surface::default() },
+            Surface { no_execute: true, ..Surface::default() },
+        ];
+        let keys = all.map(|surface| {
+            let config = Config { surface: Arc::new(surface), ..Config::default() };
             let mut key = CacheKey::default();
             key.set(&config, Era::Legacy, "tools/list", "{}", None);
-            key
-        };
-        assert_eq!(key(Some(&["content"]), false), key(Some(&["content"]), false));
-        assert_ne!(key(Some(&["content"]), false), key(Some(&["content"]), true));
-        assert_ne!(key(Some(&["content"]), false), key(Some(&["content", "deploy"]), false));
-        assert_ne!(key(None, false), key(Some(&["content"]), false));
+            key.key
+        });
+        assert_eq!(keys.iter().collect::<std::collections::HashSet<_>>().len(), keys.len(), "{keys:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | 3 items | [`read::read`] | [`read::Drafts`]: the content of each file on its own |
 //! | 4 placed | [`place::place`] | [`place::Placed`]: items with names, without duplicates |
 //! | 5 merged | [`merge::plan`] | a [`merge::Action`] for each item |
-//! | 6 written | [`merge::write`] | rows in the project, in one transaction |
+//! | 6 written | [`merge::write::Content::write`] | rows in the project, in one transaction |
 //! | 7 reported | [`report`] | the reply |
 //!
 //! For example, this is what each stage of `mcpkg import .` does in a folder with these files:
@@ -35,6 +35,9 @@
 //! 6. Contents and their words are stored first, outside any transaction. Then one transaction writes all rows.
 //! 7. The reply is "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server". It also reports one skipped file and two
 //!    duplicates.
+//!
+//! [`gathered::Gathered::audited`] runs stages 3 and 4, and audits the files first. If files with critical findings are
+//! left out, it runs both stages again without them. In stage 6, `crate::stored` writes the rows of each item.
 //!
 //! In stage 2, the manifests of plugins take precedence over paths: [`plugins`] reads what they say about files.
 //!
