@@ -1,5 +1,4 @@
-//! A user's own agent is asked for a workflow: a program that is called `claude` or `codex`, and speaks to the server that it is
-//! given in the way of that agent.
+//! Tests `mcpkg ask` with a fake agent: a script named `claude` or `codex` that calls the server as that agent would.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,8 +12,9 @@ const NO_SCRIPT: &str = "there is no script of util-linux";
 
 const TEXT: &str = "Make a web app";
 
-/// Reads its server from its file or its arguments, lists commands and proposes a workflow, which is in the note `proposal` if
-/// that is there. What it is to do is in `DOES`.
+/// Finds the server in its settings file or its arguments, lists commands and proposes a workflow. If the note
+/// `proposal` exists, it contains the call that proposes. The variable `DOES` selects what the script does, such as
+/// `stall`.
 const AGENT: &str = r#"#!/bin/sh
 cat >"$NOTES/prompt"
 pwd >"$NOTES/folder"
@@ -60,7 +60,7 @@ echo '{"type":"item.completed","item":{"type":"agent_message","text":"I made it.
 echo '{"type":"result","is_error":false,"total_cost_usd":0.04}'
 "#;
 
-/// A project, and a PATH with the fake agents on it.
+/// A project, and a folder with fake agents for PATH.
 pub struct Ground {
     pub scratch: Scratch,
 }
@@ -70,7 +70,7 @@ impl Ground {
         Self::on(Scratch::with_project(), agents)
     }
 
-    /// As [`Ground::new`], in a folder that is there.
+    /// Like [`Ground::new`], but uses an existing scratch folder.
     pub fn on(scratch: Scratch, agents: &[&str]) -> Self {
         for agent in agents {
             crate::support::set_mode(&scratch.file(&format!("agents/{agent}"), AGENT), 0o755);
@@ -79,7 +79,7 @@ impl Ground {
         Self { scratch }
     }
 
-    /// The real binary, where no other agents are on PATH.
+    /// Returns a command that runs mcpkg with only the fake agents on PATH. `does` is the value of `DOES`.
     pub fn command(&self, does: &str) -> Command {
         let mut command = self.scratch.command();
         command
@@ -100,14 +100,14 @@ impl Ground {
         std::fs::read_to_string(self.scratch.path().join("notes").join(name)).unwrap_or_default()
     }
 
-    /// Asks an agent at a terminal, where a person types `typed` at the question.
+    /// Runs `mcpkg ask` at a terminal, where a person answers the question with `typed`.
     fn at_terminal(&self, agent: &str, typed: &str) -> Option<(String, i32)> {
         let mut command = self.command("");
         command.args(["ask", "--agent", agent, TEXT]);
         typed_after(&command, "[y/N", typed)
     }
 
-    /// Has a person approve an agent.
+    /// Approves an agent as a person. Returns false if there is no terminal to do so.
     fn approve(&self, agent: &str) -> bool {
         let approved = self.at_terminal(agent, "y\n");
         if let Some((shown, status)) = &approved {
@@ -127,7 +127,7 @@ impl Ground {
     }
 }
 
-/// Waits until a file is there, and returns its content.
+/// Waits until a file exists, and returns its content.
 pub fn awaited(file: &Path) -> String {
     let until = Instant::now() + Duration::from_secs(60);
     while !file.exists() {
@@ -169,7 +169,7 @@ fn a_person_sees_what_would_run_once_and_a_draft_comes() {
     for part in ["search_commands: ", "propose_workflow: draft ", "| I made it.", "proposed 1 draft", "$0.04"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // Nothing is asked a second time.
+    // The second time, mcpkg does not ask.
     let ran = ground.scratch.finish(ground.command("").args(["ask", "--agent", "claude-code", TEXT]));
     assert_eq!(ran.status, 0, "{ran}");
     assert_eq!(ground.drafts().len(), 2);
@@ -202,7 +202,7 @@ fn codex_gets_the_server_by_its_arguments() {
 }
 
 #[test]
-fn without_a_terminal_nothing_runs_and_yes_is_no_answer() {
+fn without_a_terminal_nothing_runs_even_with_yes() {
     let ground = Ground::new(&["claude"]);
     for yes in [&[][..], &["--yes"]] {
         let ran = ground.scratch.finish(ground.command("").args(yes).args(["ask", TEXT]));
@@ -216,7 +216,7 @@ fn without_a_terminal_nothing_runs_and_yes_is_no_answer() {
 }
 
 #[test]
-fn what_changes_is_asked_about_again() {
+fn mcpkg_asks_again_if_the_project_or_the_executable_changes() {
     let ground = Ground::new(&["claude"]);
     if !ground.approve("claude-code") {
         return;
@@ -225,7 +225,7 @@ fn what_changes_is_asked_about_again() {
     ground.scratch.ok(&["project", "create", "q"]);
     assert_eq!(ask("p").status, 0);
     assert!(ask("q").stderr.contains("You have not approved"));
-    // The same name, elsewhere on PATH.
+    // The approval does not cover an executable with the same name in another folder of PATH.
     std::fs::create_dir(ground.scratch.path().join("other")).expect("a folder");
     std::fs::rename(ground.scratch.path().join("agents/claude"), ground.scratch.path().join("other/claude"))
         .expect("moved");
@@ -270,7 +270,7 @@ fn a_run_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn an_agent_that_is_missing_or_fails_is_said_with_a_hint() {
+fn a_missing_or_failing_agent_is_reported_with_a_hint() {
     let ground = Ground::new(&[]);
     let ran = ground.scratch.finish(ground.command("").args(["ask", TEXT]));
     assert!(ran.stderr.contains("No agent that mcpkg can ask is on PATH"), "{ran}");
@@ -300,7 +300,7 @@ fn no_text_of_the_agent_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn a_text_to_change_goes_with_the_request() {
+fn the_prompt_contains_the_workflow_to_change() {
     let ground = Ground::new(&["claude"]);
     if !ground.approve("claude-code") {
         return;

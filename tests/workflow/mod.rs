@@ -1,4 +1,4 @@
-//! Contract 004: commands and workflows.
+//! Tests of contract 004: commands and workflows.
 
 pub(crate) mod ask;
 mod catalogs;

@@ -1,4 +1,4 @@
-//! What was approved is what is sent: null too, or nothing at all.
+//! Tests that a request contains exactly the approved arguments, including null, or that nothing is sent.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::support::fuzz::Cases;
 use crate::support::{Client, Scratch, config};
 use crate::workflow::runs::{approve, code, execute, with_nonce};
 
-/// An API whose people may have null in places, served at `base`. Writing is called reading, so that a shell may say `--yes`.
+/// Imports an API with nullable fields, served at `base`. The document declares some writing operations as reads, so
+/// that `--yes` is enough in a shell.
 fn people(base: &str) -> Scratch {
     let nullable = json!({ "type": ["string", "null"], "enum": ["a", "b", null] });
     let body = json!({ "type": "object", "properties": {
@@ -70,7 +71,7 @@ fn null_is_sent_in_json_by_agents_workflows_and_the_shell() {
     let run: Vec<&str> =
         ["command", "run", "t:known:update", "--yes", "--arg", "known_id=1"].into_iter().chain(arguments).collect();
     scratch.ok(&run);
-    // The text `null` is one too.
+    // The text `null` also stands for null.
     scratch.ok(&[
         "command",
         "run",
@@ -88,7 +89,7 @@ fn null_is_sent_in_json_by_agents_workflows_and_the_shell() {
 }
 
 #[test]
-fn null_is_refused_where_a_request_has_none() {
+fn null_is_refused_where_a_request_cannot_contain_it() {
     let api = Api::start();
     let scratch = people(&api.base());
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -123,7 +124,7 @@ fn null_is_refused_where_a_request_has_none() {
 
 const BASE: &str = "https://api.example.com/v1";
 
-/// Where an argument goes, and how it is written there.
+/// The place of an argument in a request, and its encoding there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Path,
@@ -154,7 +155,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A document with one operation that takes an argument for each of the ways, called `a`, `b` and so on.
+/// Returns a document with one operation that takes an argument for each of `ways`, named `a`, `b` and so on.
 fn document(ways: &[Way], is_form: bool) -> Value {
     let name = |n: usize| char::from(b'a' + n as u8).to_string();
     let (mut parameters, mut properties, mut encoding) = (Vec::new(), Map::new(), Map::new());
@@ -196,7 +197,7 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8().expect("UTF-8").into_owned()
 }
 
-/// The pairs of a query or a form, decoded; of one with commas each element by itself.
+/// Returns the decoded pairs of a query or form. A value with commas is split into its elements.
 fn pairs(encoded: &str) -> Vec<(String, Vec<String>)> {
     let pairs = encoded.split('&').filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
@@ -206,7 +207,7 @@ fn pairs(encoded: &str) -> Vec<(String, Vec<String>)> {
     pairs.map(pair).collect()
 }
 
-/// What stands for an argument in a query or a form.
+/// Returns the pairs that a query or form should contain for an argument.
 fn expected(name: &str, way: Way, value: &Value) -> Vec<(String, Vec<String>)> {
     let one = |name: String, value: &Value| (name, vec![text(value)]);
     match (way, value) {
@@ -225,7 +226,7 @@ fn expected(name: &str, way: Way, value: &Value) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Whether a request has no way to say a value there.
+/// Returns whether a request cannot express the value in this place.
 fn is_beyond(
     name: &str,
     (way, value): (Way, &Value),
@@ -273,15 +274,16 @@ fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg_base::error::
     request(&Url::parse(BASE).expect("a URL"), &spec, arguments)
 }
 
-/// For each argument of an operation, where it goes and the value that is given, if any.
+/// The arguments of an operation: for each, its index in `WAYS`, and the value if there is one.
 type Given = Vec<(usize, Option<Value>)>;
 
-/// The property runs in the suite, and as long as `just fuzz` says.
+/// This property is part of the test suite. `just fuzz` sets how long it runs there.
 #[test]
 fn hostile_specs_and_values_send_what_was_approved_or_nothing() {
     let given = proptest::collection::vec((0..WAYS.len(), proptest::option::weighted(0.8, value())), 1..5);
     let strategy = (given, any::<bool>());
-    // A run of the runner is one case here: `Cases` counts them, and the runner makes a counterexample smaller.
+    // Each call of the proptest runner runs one case, and `Cases` counts them. The runner still shrinks
+    // counterexamples.
     let mut runner = TestRunner::new(Config { cases: 1, ..config(1) });
     let mut cases = Cases::new("specs and values", 256);
     while cases.more() {
@@ -326,7 +328,7 @@ fn leaves_as_approved(chosen: &Given, is_form: bool) -> Result<(), TestCaseError
     let of = |wanted: Way| arguments.iter().filter(move |(_, (way, _))| *way == wanted);
     prop_assert_eq!(in_path, of(Way::Path).map(|(_, (_, value))| elements(value)).collect::<Vec<_>>());
 
-    // Pairs with commas are split by them, which those of the others have encoded.
+    // Values with commas are split at the commas. In other values, commas are percent-encoded.
     let in_query = arguments.iter().filter(|(_, (way, _))| !matches!(way, Way::Path | Way::Header | Way::Body));
     let mut wanted: Vec<_> = in_query.flat_map(|(name, (way, value))| expected(name, *way, value)).collect();
     let mut found = pairs(query);

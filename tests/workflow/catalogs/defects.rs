@@ -1,4 +1,5 @@
-//! Defects of the contract's original that are of catalogs, each by its number; X8 to X14 stand beside what they are about.
+//! Tests for the original's defects with catalogs, by their numbers. Those for X8 to X14 are next to the tests of the
+//! same subject.
 
 use serde_json::{Value, json};
 
@@ -30,11 +31,12 @@ fn x15_names_stay_whatever_the_document_has_before_or_after() {
             .collect()
     };
     assert_eq!(ids(&scratch), ["t:orgs:apps:list=/orgs/{org}/apps"]);
-    // A plainer path, which would have had the name, comes first in the document.
+    // The new version of the document begins with a simpler path. In a first import, that path would get the short
+    // name.
     scratch.file("api.json", list("/orgs/{org}/apps", Some("/orgs/apps")));
     scratch.ok(&["catalog", "refresh", "t", "--yes"]);
     assert_eq!(ids(&scratch), ["t:orgs:apps:all=/orgs/apps", "t:orgs:apps:list=/orgs/{org}/apps"]);
-    // Imported again, the plainer one has it: only what is there already is kept.
+    // A new import gives the short name to the simpler path. Only existing commands keep their names.
     scratch.ok(&["catalog", "remove", "t", "--yes"]);
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "t"]);
     assert_eq!(ids(&scratch), ["t:orgs:apps:for-org=/orgs/{org}/apps", "t:orgs:apps:list=/orgs/apps"]);
@@ -67,7 +69,7 @@ fn x39_x40_no_agent_can_have_a_url_fetched_or_a_file_read() {
 }
 
 #[test]
-fn what_is_stored_is_not_the_document() {
+fn the_document_itself_is_not_stored() {
     let scratch = scratch("http://127.0.0.1:1/api");
     let specs = scratch.column("SELECT spec FROM catalog_command");
     assert!(specs.len() > 15 && specs.iter().all(|spec| !spec.contains("$ref")));

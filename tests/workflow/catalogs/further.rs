@@ -1,4 +1,4 @@
-//! Beyond one origin and one form of body: files in forms of several parts, a second origin with its own secret, Swagger 2.0.
+//! Tests multipart forms with files, APIs with a second origin and its own secret, and Swagger 2.0.
 
 use mcpkg_base::http::{Outgoing, Url};
 use mcpkg_workflow::api::request::request;
@@ -8,7 +8,7 @@ use super::{fields, imported};
 use crate::support::Scratch;
 use crate::support::api::Api;
 
-/// The parts of a body: what stands before each, and its bytes as text.
+/// Returns the parts of a multipart body: the header lines of each, and its bytes as text.
 fn parts(outgoing: &Outgoing) -> Vec<(String, String)> {
     let media = outgoing.headers["content-type"].to_str().expect("a media type");
     let boundary = media.strip_prefix("multipart/form-data; boundary=").expect("a multipart form");
@@ -66,7 +66,7 @@ fn a_form_of_several_parts_carries_files_texts_and_json() {
                 part("name=\"at\"", "3"),
             ]
         );
-        // Sent again it is the same.
+        // The same arguments make the same body, so a retry sends the same bytes.
         assert_eq!(made(arguments).expect("a request").body, outgoing.body);
         for (file, says) in [
             (json!("no base64!"), "it is not base64"),
@@ -90,7 +90,7 @@ fn a_file_is_sent_by_the_shell() {
     let operation = json!({ "x-mcpkg-effect": "read", "requestBody": body });
     scratch.file("api.json", json!({ "openapi": "3.0.0", "paths": { "/files": { "post": operation } } }).to_string());
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "t", "--base-url", &api.base()]);
-    // These four characters are base64, and a number too.
+    // These four characters are valid base64, and also a number.
     for file in ["file=1234", "file={\"name\":\"a.bin\",\"data\":\"1234\"}"] {
         scratch.ok(&["command", "run", "t:files:create", "--yes", "--arg", file]);
     }
@@ -152,7 +152,7 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
     };
     assert_eq!(sent(&uploads), (1, Some("Bearer of-uploads".to_owned()), None));
     assert_eq!(sent(&api), (1, Some("Bearer of-its-own".to_owned()), Some("of-its-own".to_owned())));
-    // One that nobody allowed is still not asked.
+    // An origin that nobody allowed still gets no requests.
     assert_ne!(scratch.run(&["command", "run", "t:third:create", "--yes"]).status, 0);
     assert_eq!(third.seen().len(), 0);
 
@@ -164,7 +164,7 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
         let ran = scratch.run(&["catalog", "set", "t", "--auth", given]);
         assert!(ran.status != 0 && ran.stderr.contains(says), "{given}: {ran}");
     }
-    // Taken away it is no longer asked.
+    // After the permission was removed, the origin gets no more requests.
     scratch.ok(&["catalog", "set", "t", "--auth", &format!("token@{origin}=")]);
     assert_ne!(scratch.run(&["command", "run", "t:uploads:create", "--yes"]).status, 0);
     assert_eq!(uploads.seen().len(), 1);
@@ -185,7 +185,7 @@ fn a_command_with_its_own_server_runs_in_a_catalog_without_base_url() {
     let refused = scratch.run(&["command", "run", "t:apps:create", "--yes"]);
     assert!(refused.status == 1 && refused.stderr.contains("The catalog 't' has no base URL"), "{refused}");
 
-    // Nothing is missing if every command has a server.
+    // No base URL is missing if every command has a server.
     scratch.file("whole.json", document(json!({ "/uploads": own })));
     let imported = scratch.run(&["catalog", "import", "whole.json", "--prefix", "w"]);
     assert!(imported.status == 0 && !imported.to_string().contains("has no base URL"), "{imported}");

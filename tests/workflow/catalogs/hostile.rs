@@ -1,4 +1,4 @@
-//! Documents that no honest author writes: each with its own code, in bounded time and memory.
+//! Tests malicious and malformed documents. Each is refused with a specific code, in bounded time and memory.
 
 use mcpkg_base::error::Code;
 use mcpkg_workflow::api::violation::Rule;
@@ -67,8 +67,8 @@ fn operations_of_one_name_and_id_stay_apart() {
 }
 
 #[test]
-fn what_stands_for_much_more_than_it_says_stays_bounded() {
-    // Each schema has each of the next layer's twenty: 20^30 leaves.
+fn documents_that_expand_exponentially_stay_bounded() {
+    // Each schema refers to the next layer 20 times: 20^30 leaves.
     let layer = |n: usize| {
         let next: serde_json::Map<String, Value> =
             (0..20).map(|k| (format!("p{k}"), json!({ "$ref": format!("#/components/schemas/L{}", n + 1) }))).collect();
@@ -76,7 +76,7 @@ fn what_stands_for_much_more_than_it_says_stays_bounded() {
     };
     let mut schemas: serde_json::Map<String, Value> = (0..30).map(layer).collect();
     schemas.insert("L30".to_owned(), json!({ "type": "string" }));
-    // Compositions that each name the next twice: 2^40 parts.
+    // Each composition refers to the next one twice: 2^40 parts.
     for n in 0..40 {
         let next = json!({ "$ref": format!("#/components/schemas/A{}", n + 1) });
         schemas.insert(format!("A{n}"), json!({ "allOf": [next, next] }));
@@ -99,7 +99,7 @@ fn what_stands_for_much_more_than_it_says_stays_bounded() {
 }
 
 #[test]
-fn texts_of_a_document_are_shown_without_what_a_terminal_obeys() {
+fn texts_of_a_document_are_shown_without_control_characters() {
     let scratch = Scratch::new();
     let document = json!({ "openapi": "3.0.0", "info": { "title": "Evil \u{1b}[2J title" }, "paths": {
         "/a\u{1b}[31m": { "get": { "summary": "one\u{7}\nline", "description": "x" } },
@@ -112,7 +112,7 @@ fn texts_of_a_document_are_shown_without_what_a_terminal_obeys() {
     }
 }
 
-/// A value of the fixture that is changed, by the keys that lead there.
+/// Replaces a value of the fixture. `path` leads there: each number selects a field or element, modulo their count.
 fn mutated(document: &mut Value, path: &[usize], with: Value) {
     let Some((first, rest)) = path.split_first() else {
         *document = with;
@@ -169,7 +169,7 @@ proptest! {
 }
 
 #[test]
-fn rules_have_words_of_their_own() {
+fn each_rule_has_its_own_word() {
     for (rule, word) in [
         (Rule::OpenapiVersion, "openapi_version"),
         (Rule::RefCycle, "ref_cycle"),

@@ -1,4 +1,4 @@
-//! What becomes of a document: names, arguments, answers, and what is left out with its place.
+//! Tests the result of an import: names, arguments, answers, and reports of what was left out.
 
 use mcpkg_workflow::api::violation::Rule;
 use mcpkg_workflow::spec::{CommandEffect, Idempotency};
@@ -79,7 +79,7 @@ fn specs_say_all_that_a_request_needs() {
         let command =
             imported.commands.iter().find(|command| command.spec.id == id).unwrap_or_else(|| panic!("no {id}"));
         let mut spec = command.spec.clone();
-        // Told by its fields already.
+        // The output fields already show the schema.
         spec.output_contract.schema = None;
         shown.push_str(&serde_json::to_string_pretty(&spec).expect("JSON"));
         shown.push('\n');
@@ -88,7 +88,7 @@ fn specs_say_all_that_a_request_needs() {
 }
 
 #[test]
-fn what_is_left_out_is_named_with_its_place() {
+fn the_import_reports_what_it_left_out_and_where() {
     let text = std::fs::read_to_string(fixture("hosting.json")).expect("the fixture");
     let imported = imported(text.clone(), "hosting").expect("an import");
     let found: Vec<_> = imported
@@ -124,7 +124,7 @@ fn what_is_left_out_is_named_with_its_place() {
 }
 
 #[test]
-fn effects_and_repetition_go_by_the_method_unless_the_document_says_it() {
+fn effects_and_idempotency_follow_the_method_unless_the_document_sets_them() {
     let imported = imported(hosting().to_string(), "hosting").expect("an import");
     let of = |id: &str| {
         let command =
@@ -160,7 +160,7 @@ fn an_operation_may_have_a_server_of_its_own() {
     let b = (Some("https://b.example.com/x".to_owned()), true);
     let c = (Some("https://a.example.com/other".to_owned()), true);
     assert_eq!(served("https://a.example.com/v1"), [(None, true), b.clone(), c, (None, false)]);
-    // Nothing says what it is relative to.
+    // The document was imported from a file, so relative servers have no base.
     assert_eq!(served("/v1"), [(None, true), b, (None, false), (None, false)]);
 }
 
@@ -185,7 +185,7 @@ fn newer_documents_have_more_methods() {
 }
 
 #[test]
-fn of_what_is_left_out_programs_get_all_and_people_the_number() {
+fn json_lists_everything_that_was_left_out_and_text_only_the_number() {
     let scratch = crate::support::Scratch::with_project();
     let answer = |reference: &str| json!({ "get": { "responses": { "200": { "$ref": reference } } } });
     let mut paths = serde_json::Map::new();

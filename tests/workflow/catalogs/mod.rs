@@ -1,4 +1,4 @@
-//! Catalogs: the documents in tests/fixtures/api, imported and asked.
+//! Tests of catalogs: the documents in tests/fixtures/api are imported, and their commands called.
 
 mod approved;
 mod defects;
@@ -25,25 +25,25 @@ use serde_json::{Map, Value};
 
 use crate::support::{Ran, Scratch};
 
-/// The path of a fixture.
+/// Returns the path of a fixture.
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/api").join(name)
 }
 
-/// The fixture in JSON.
+/// Returns the JSON fixture.
 fn hosting() -> Value {
     let text = std::fs::read_to_string(fixture("hosting.json")).expect("the fixture");
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Makes commands of a document.
+/// Converts a document to commands.
 fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg_base::error::Result<Imported> {
     let document = Document::read("document", text.into(), None)?;
     let (prefix, fallback) = (prefix.to_owned(), "hosting".to_owned());
     commands(&document, &Wanted { from: "document".to_owned(), prefix, fallback, ..Wanted::default() })
 }
 
-/// A scratch database with the fixture imported as `hosting`, served at `base`.
+/// Returns a scratch database with the fixture imported as `hosting`, served at `base`.
 fn scratch(base: &str) -> Scratch {
     let scratch = Scratch::with_database();
     let document = fixture("hosting.json").display().to_string();
@@ -51,12 +51,12 @@ fn scratch(base: &str) -> Scratch {
     scratch
 }
 
-/// The command of an id, with its catalog.
+/// Returns the command with an id, and its catalog.
 fn command(context: &Context, id: &str) -> (Catalog, CommandSpec) {
     find(context, id).expect("the database").unwrap_or_else(|| panic!("no command {id}"))
 }
 
-/// The fields of an object.
+/// Returns the fields of an object.
 fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
@@ -64,7 +64,7 @@ fn fields(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Imports a document of the scratch folder, which must fail, and returns what was printed as JSON.
+/// Imports a document from the scratch folder. This must fail; returns the error.
 #[track_caller]
 fn refused(scratch: &Scratch, arguments: &[&str]) -> Value {
     let ran: Ran = scratch.run(&[&["--json", "catalog", "import"], arguments].concat());

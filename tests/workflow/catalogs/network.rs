@@ -1,4 +1,4 @@
-//! Calls of a real server, with all that can go wrong on the way.
+//! Tests calls to a real HTTP server, including its failures.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::{command, fields, fixture, scratch};
 use crate::support::api::{Api, Trouble};
 use crate::support::{Scratch, eventually};
 
-/// A database with the fixture imported, served by an API of its own.
+/// A database with the fixture imported, and the API that serves it.
 struct Ground {
     api: Api,
     scratch: Scratch,
@@ -86,7 +86,7 @@ fn x11_any_other_status_than_2xx_is_a_failure() {
 }
 
 #[test]
-fn what_breaks_on_the_way_has_a_code() {
+fn connection_failures_have_a_code() {
     let ground = Ground::new();
     for (trouble, says) in [
         (Trouble::Drop, "Cannot send a request"),
@@ -99,12 +99,12 @@ fn what_breaks_on_the_way_has_a_code() {
         ground.api.trouble([trouble]);
         ground.refused("apps:list", json!({}), Code::HttpFailed, says);
     }
-    // Afterwards it is as it was.
+    // The next call succeeds.
     assert_eq!(ground.ask("apps:list", json!({})).expect("an answer").output, json!([]));
 }
 
 #[test]
-fn a_larger_answer_is_taken_where_a_person_said_so() {
+fn a_larger_answer_is_accepted_if_a_person_raised_the_limit() {
     let ground = Ground::new();
     ground.scratch.ok(&["catalog", "set", "hosting", "--max-answer", "10"]);
     ground.api.trouble([Trouble::Large(9 << 20)]);
@@ -112,7 +112,7 @@ fn a_larger_answer_is_taken_where_a_person_said_so() {
 }
 
 #[test]
-fn a_server_that_stalls_is_given_up_in_time_and_at_once_when_told() {
+fn a_call_to_a_stalled_server_ends_at_its_timeout_or_when_canceled() {
     let ground = Ground::new();
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "1"]);
     for trouble in [Trouble::Stall, Trouble::HeadAlone] {
@@ -137,15 +137,15 @@ fn a_server_that_stalls_is_given_up_in_time_and_at_once_when_told() {
 }
 
 #[test]
-fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
+fn requests_to_a_busy_server_are_retried_if_that_is_safe() {
     let ground = Ground::new();
     let busy = |status: u16| Trouble::Status(status, vec![("retry-after", "0".to_owned())], "");
     ground.api.trouble([busy(429), busy(503), busy(429)]);
     assert_eq!(ground.ask("apps:list", json!({})).expect("an answer").attempts, 4);
-    // The fourth time is the last.
+    // The fourth attempt is the last.
     ground.api.trouble([busy(429), busy(429), busy(429), busy(429)]);
     ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 429");
-    // Idempotent, and with a key.
+    // mcpkg also retries idempotent commands, and those with an idempotency key.
     ground.api.trouble([busy(503)]);
     ground.refused("apps:delete", json!({ "app_id": "none" }), Code::HttpFailed, "answered 404");
     ground.api.trouble([busy(503)]);
@@ -156,7 +156,7 @@ fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
     let again =
         ground.ask_in(&ground.context(), "apps:create", json!({ "region": "eu" }), Some("run-1")).expect("the app");
     assert_eq!((again.output, ground.api.apps()), (keyed.output, 1));
-    // Nothing else, nor where it does not say for how long, or for too long.
+    // mcpkg does not retry other commands. It also does not retry if `retry-after` is missing, invalid or too long.
     ground.api.trouble([busy(503)]);
     let error = ground.refused("apps:create", json!({ "region": "eu" }), Code::HttpFailed, "answered 503");
     assert!(error.hints()[0].contains("does not retry"), "{:?}", error.hints());
@@ -165,7 +165,7 @@ fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
         ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
     }
     assert_eq!(ground.api.count("POST /api/v1/apps"), 4);
-    // Nor beyond the time that the call has.
+    // It also does not retry if the wait would exceed the call's timeout.
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "20"]);
     ground.api.trouble([Trouble::Status(503, vec![("retry-after", "30".to_owned())], "")]);
     ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
@@ -195,7 +195,7 @@ fn redirects_stay_within_the_origin() {
     }
     ground.api.trouble([to(302, "file:///etc/passwd")]);
     ground.refused("apps:list", json!({}), Code::HttpRefused, "redirects to an invalid address");
-    // What is not a GET is not sent again, wherever it leads.
+    // Only a GET request follows redirects.
     ground.api.trouble([to(307, "/api/v1/apps")]);
     ground.refused("apps:create", json!({ "region": "eu" }), Code::HttpRefused, "redirects a POST to 127.0.0.1");
     assert_eq!((ground.api.apps(), other.seen().len()), (0, 0));
@@ -215,7 +215,7 @@ fn secrets_go_to_their_own_origin_alone_and_come_back_nowhere() {
     assert!(error.hints()[0].contains("mcpkg catalog set hosting --auth token=env:NAME"), "{:?}", error.hints());
     ground.scratch.ok(&["catalog", "set", "hosting", "--auth", &format!("token={token}")]);
     ground.ask("apps:list", json!({})).expect("an answer");
-    // Basic, a key in the query, and a header of the person's own.
+    // Set basic credentials, a key in the query, and a custom header.
     ground.scratch.ok(&[
         "catalog",
         "set",
@@ -236,11 +236,11 @@ fn secrets_go_to_their_own_origin_alone_and_come_back_nowhere() {
     assert_eq!(of_basic.headers["x-own"], "hunter2-token");
     assert!(of_key.line.ends_with("?key=hunter2-%C3%A9%26%3D%2F"), "{}", of_key.line);
     assert!(!of_key.headers.contains_key("authorization"));
-    // The database has none of them.
+    // The database contains none of these secrets.
     let stored = ground.scratch.bytes();
     let holds = |bytes: &[u8]| stored.windows(bytes.len()).any(|window| window == bytes);
     assert!(!holds(b"hunter2-token") && !holds(SECRET.as_bytes()));
-    // One that is not there fails before anything is sent.
+    // If a secret is missing, the call fails before anything is sent.
     let before = ground.api.seen().len();
     ground.scratch.ok(&["catalog", "set", "hosting", "--auth", "token=env:MCPKG_NO_SUCH_SECRET"]);
     ground.refused("apps:list", json!({}), Code::SecretMissing, "env:MCPKG_NO_SUCH_SECRET");
@@ -252,14 +252,14 @@ fn set_private(path: &std::path::Path) {
 }
 
 #[test]
-fn what_another_origin_serves_is_not_asked() {
+fn commands_of_another_origin_are_not_called() {
     let ground = Ground::new();
     let error = ground.refused("uploads:create", json!({}), Code::HttpRefused, "its host is uploads.example.com");
     assert!(error.message().contains("'hosting:uploads:create' cannot be run"), "{error}");
 }
 
 #[test]
-fn x08_each_command_is_asked_at_its_own_catalog() {
+fn x08_each_command_is_sent_to_its_own_catalog() {
     let (first, second) = (Api::start(), Api::start());
     let scratch = scratch(&first.base());
     let document = fixture("hosting.yaml").display().to_string();
@@ -273,7 +273,7 @@ fn x08_each_command_is_asked_at_its_own_catalog() {
 }
 
 #[test]
-fn private_addresses_are_asked_only_where_a_person_said_so() {
+fn private_addresses_are_called_only_if_a_person_allowed_it() {
     let ground = Ground::new();
     ground.scratch.ok(&["catalog", "set", "hosting", "--base-url", "https://10.255.255.1/api", "--timeout", "1"]);
     ground.refused("apps:list", json!({}), Code::HttpRefused, "10.255.255.1 has a private address");
@@ -285,9 +285,9 @@ fn private_addresses_are_asked_only_where_a_person_said_so() {
 }
 
 #[test]
-fn somebody_elses_catalog_is_not_asked() {
+fn a_catalog_that_is_not_approved_here_is_not_called() {
     let ground = Ground::new();
-    // Another user, or another machine: nothing was approved there.
+    // For another user or on another machine, nothing is approved.
     std::fs::remove_dir_all(ground.scratch.state()).expect("the records");
     ground.refused("apps:list", json!({}), Code::Unapproved, "is not approved on this machine");
     for arguments in [&["catalog", "refresh", "hosting", "--yes"][..], &["catalog", "set", "hosting", "--timeout", "9"]]
@@ -299,7 +299,7 @@ fn somebody_elses_catalog_is_not_asked() {
 }
 
 #[test]
-fn doctor_tells_what_keeps_a_catalog_from_being_asked() {
+fn doctor_reports_why_a_catalog_cannot_be_called() {
     let ground = Ground::new();
     let told = |ground: &Ground| {
         let printed = ground.scratch.run(&["--json", "doctor"]).stdout;
@@ -326,7 +326,7 @@ fn tls_is_checked_against_the_roots_of_the_system() {
         call(&context, Call { catalog: &catalog, spec: &spec, arguments: &arguments, key: None }).expect_err("unknown");
     assert!(error.code() == Code::HttpFailed && error.message().contains("cannot set up TLS"), "{error}");
     assert_eq!(api.seen().len(), 0);
-    // A process that knows the certificate fetches a document from there.
+    // If the process trusts the certificate, it can fetch a document from this server.
     let certificate = scratch.file("root.pem", api.certificate.as_deref().expect("a certificate"));
     api.trouble([Trouble::Status(200, vec![], "{\"openapi\": \"3.0.0\", \"paths\": {\"/x\": {\"get\": {}}}}")]);
     let url = format!("{}/openapi.json", api.base());

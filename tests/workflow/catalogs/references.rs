@@ -1,11 +1,11 @@
-//! References in a document instead of operations and their parts, inside the document and to files.
+//! Tests documents that contain references for operations and their parts, within the document and to other files.
 
 use serde_json::{Value, json};
 
 use super::{imported, refused};
 use crate::support::Scratch;
 
-/// The commands of a catalog by id: what each requires, and whether it can be run.
+/// Returns a line for each command of a catalog: its id, its required arguments, and whether it can be run.
 fn commands(scratch: &Scratch, catalog: &str) -> Vec<String> {
     let shown = scratch.json(&["catalog", "show", catalog]);
     let ids = shown["commands"].as_array().expect("commands").iter().map(|one| one["id"].as_str().expect("an id"));
@@ -69,7 +69,7 @@ fn an_operation_may_be_a_reference() {
     assert_eq!(left, ["ref_unknown POST /a", "ref_external GET /d", "ref_unknown PUT /d"]);
 }
 
-/// A document in files, in `api/` of the scratch folder.
+/// Writes a document that consists of several files to `api/` in the scratch folder.
 fn in_files(scratch: &Scratch) {
     let file = |name: &str, text: &str| drop(scratch.file(name, text));
     file(
@@ -114,7 +114,7 @@ fn files_below_the_document_are_part_of_it() {
     assert_eq!(commands(&scratch, "t"), expected);
     let size = scratch.json(&["command", "show", "t:machines:create"]);
     assert_eq!(size["flags"][1]["type"], "integer", "{size}");
-    // A change of a file is one of the document.
+    // If one of the files changes, the document has changed.
     assert!(scratch.ok(&["catalog", "refresh", "t", "--check"]).contains("up to date"));
     scratch.file(
         "api/parts/delete.yaml",
@@ -157,7 +157,7 @@ fn no_file_is_read_outside_of_the_folder_of_the_document() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told_with_its_place_there() {
+fn errors_name_the_file_and_the_place_in_it() {
     let scratch = Scratch::new();
     in_files(&scratch);
     let imported = scratch.json(&["catalog", "import", "api/root.yaml", "--prefix", "t"]);
@@ -172,7 +172,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_place_there() {
         left_out["message"].as_str().is_some_and(|message| message.contains("`#/components/schemas/Size`")),
         "{imported}"
     );
-    // A cycle through files ends as one inside a document does.
+    // A cycle through several files is reported like one within a document.
     scratch.file("api/a.yaml", "$ref: b.yaml\n");
     scratch.file("api/b.yaml", "$ref: a.yaml\n");
     scratch.file(

@@ -1,4 +1,4 @@
-//! A document that changed: what is shown, what is kept, and what a person corrected.
+//! Tests refreshes of changed documents: what they show, what they keep, and what happens to a person's corrections.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::{command, hosting, refused};
 use crate::support::Scratch;
 use crate::support::api::{Api, Trouble};
 
-/// A scratch database with the fixture imported from a file that can be changed.
+/// Returns a scratch database with the fixture imported from a file that tests can change.
 fn ground() -> (Scratch, Value) {
     let (scratch, mut document) = (Scratch::new(), hosting());
-    // What is left out is not part of these stories.
+    // Remove the operations that the import would leave out. They do not matter here.
     document["paths"].as_object_mut().expect("paths").retain(|path, _| !path.starts_with("/broken"));
     scratch.file("api.json", document.to_string());
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "hosting"]);
@@ -72,7 +72,7 @@ fn a_refresh_shows_what_changed_and_asks() {
 }
 
 #[test]
-fn what_a_person_corrected_survives() {
+fn corrections_survive_a_refresh() {
     let (scratch, mut document) = ground();
     let patch = |arguments: &[&str]| scratch.json(&[&["catalog", "patch"], arguments].concat());
     patch(&["hosting:databases:create", "--name", "databases:make", "--effect", "destroy", "--idempotency", "key"]);
@@ -103,7 +103,7 @@ fn what_a_person_corrected_survives() {
     scratch.file("api.json", document.to_string());
     scratch.ok(&["catalog", "refresh", "hosting", "--yes"]);
     check(&scratch);
-    // The id that it had finds it also, and nothing else takes it.
+    // The corrected command keeps the id from the correction, and no other command takes it.
     let shown = scratch.json(&["catalog", "show", "hosting"]);
     let made = shown["commands"]
         .as_array()
@@ -114,12 +114,12 @@ fn what_a_person_corrected_survives() {
     assert_eq!(made["patch"]["id"], "hosting:databases:make");
     scratch.ok(&["catalog", "patch", "hosting:databases:make", "--clear"]);
     command(&scratch.context(), "hosting:databases:create");
-    // A newcomer does not take an id that a person gave.
+    // A new command does not take an id that a person gave to another command.
     scratch.ok(&["catalog", "patch", "hosting:apps:list", "--name", "teams:list"]);
     document["paths"]["/teams"] = json!({ "get": { "responses": {} } });
     scratch.file("api.json", document.to_string());
     assert_eq!(scratch.json(&["catalog", "refresh", "hosting", "--yes"])["added"], json!(["hosting:teams:list-get"]));
-    // With a command that is gone goes what was corrected of it, and that is told.
+    // If a command disappears, its corrections are removed too, and the refresh reports this.
     scratch.ok(&["catalog", "patch", "hosting:stacks:list", "--effect", "write"]);
     document["paths"].as_object_mut().expect("paths").shift_remove("/stacks");
     scratch.file("api.json", document.to_string());
@@ -128,7 +128,7 @@ fn what_a_person_corrected_survives() {
 }
 
 #[test]
-fn a_correction_that_cannot_be_is_refused() {
+fn an_invalid_correction_is_refused() {
     let (scratch, _) = ground();
     for (arguments, status, says) in [
         (&["hosting:apps:lst", "--effect", "read"][..], 1, "did you mean 'hosting:apps:list'?"),
@@ -146,7 +146,7 @@ fn a_correction_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_document_that_broke_changes_nothing() {
+fn a_refresh_from_a_broken_document_changes_nothing() {
     let (scratch, _) = ground();
     let before = scratch.json(&["catalog", "show", "hosting"]);
     for (text, code) in [("{", "E_CATALOG_INVALID"), ("openapi: 3.0.0\npaths: {}\n", "E_CATALOG_INVALID")] {
@@ -161,7 +161,7 @@ fn a_document_that_broke_changes_nothing() {
 }
 
 #[test]
-fn a_document_is_fetched_from_where_it_was_and_within_its_origin() {
+fn a_refresh_fetches_the_original_url_and_stays_within_its_origin() {
     let api = Api::start();
     let scratch = Scratch::new();
     let serve = |document: &Value| {
@@ -172,7 +172,7 @@ fn a_document_is_fetched_from_where_it_was_and_within_its_origin() {
         "paths": { "/stacks": { "get": { "operationId": "stacks" } } } });
     serve(&document);
     let done = scratch.json(&["catalog", "import", &url]);
-    // Relative to the document.
+    // The base URL in the document is relative to the document's URL.
     assert_eq!(
         (&done["name"], &done["base_url"], &done["source"]),
         (&json!("stacks"), &json!(api.base()), &json!(url))
@@ -205,7 +205,7 @@ fn a_document_is_fetched_from_where_it_was_and_within_its_origin() {
 }
 
 #[test]
-fn a_refresh_says_which_workflows_and_drafts_it_hits() {
+fn a_refresh_reports_which_workflows_and_drafts_it_affects() {
     let (scratch, mut document) = ground();
     scratch.ok(&["project", "create", "p"]);
     let text = "workflow: all\ninputs: {app: {provider: hosting:apps:list}}\nsteps:\n  - {id: a, run: hosting apps:logs:list, with: {app_id: '${{ inputs.app }}'}}\n";

@@ -1,4 +1,4 @@
-//! From a command and its arguments to a request.
+//! Tests how a command and its arguments become a request.
 
 use mcpkg_base::error::Code;
 use mcpkg_base::http::{Outgoing, Url};
@@ -13,7 +13,7 @@ use crate::support::config;
 
 const BASE: &str = "https://eu.hosting.example.com/api/v1";
 
-/// The commands of the fixture, and how to ask one.
+/// The commands of the fixture.
 struct Api(Vec<CommandSpec>);
 
 impl Api {
@@ -31,7 +31,7 @@ impl Api {
     }
 }
 
-/// A request in a line: method, what follows the base, headers, body.
+/// Returns a request as one line: method, URL below the base, headers, body.
 fn line(outgoing: &Outgoing) -> String {
     let url = outgoing.url.as_str().strip_prefix(BASE).expect("below the base");
     let mut headers: Vec<String> = outgoing
@@ -111,7 +111,7 @@ fn arguments_go_where_the_document_says() {
 }
 
 #[test]
-fn x09_what_stands_in_the_path_stands_nowhere_else() {
+fn x09_path_arguments_are_sent_only_in_the_path() {
     let made = Api::new().ask("apps:addons:create", json!({ "app_id": "a", "plan": "p" })).expect("a request");
     assert_eq!(line(&made), "POST /apps/a/addons content-type=application/json | {\"plan\":\"p\"}");
 }
@@ -134,7 +134,7 @@ fn x10_the_query_of_a_post_is_not_in_its_body() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_and_named() {
+fn arguments_that_cannot_be_sent_are_refused_by_name() {
     let api = Api::new();
     for (id, arguments, code, says) in [
         ("apps:info", json!({}), Code::InvalidArgument, "needs the argument 'app_id'"),
@@ -188,7 +188,7 @@ fn what_cannot_be_sent_is_refused_and_named() {
 }
 
 #[test]
-fn a_path_of_a_document_that_leads_elsewhere_is_refused() {
+fn a_path_that_leaves_the_base_url_is_refused() {
     for path in ["/a/../../../admin", "/a/%2e%2e/b", "/..;/x/./y", "//evil.example/x", "/a\\..\\b"] {
         let document = json!({ "openapi": "3.0.0", "paths": { path: { "get": { "operationId": "x" } } } });
         let spec = imported(document.to_string(), "p").expect("an import").commands.remove(0).spec;
@@ -202,9 +202,9 @@ fn a_path_of_a_document_that_leads_elsewhere_is_refused() {
 proptest! {
     #![proptest_config(config(256))]
 
-    /// X12: whatever a value holds, the request goes to the base's origin, below its path, and says it back unchanged.
+    /// X12: for any value, the request goes to the origin and path of the base, and decoding its URL returns the value.
     #[test]
-    fn x12_a_value_comes_back_as_it_went_in(value in "\\PC{1,40}|[./%\\\\#?&=;:@ ]{1,12}", other in any::<String>()) {
+    fn x12_a_decoded_request_contains_the_original_value(value in "\\PC{1,40}|[./%\\\\#?&=;:@ ]{1,12}", other in any::<String>()) {
         let api = Api::new();
         prop_assume!(value != "." && value != "..");
         let made = api.ask("apps:info", json!({ "app_id": value })).expect("a request");
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn a_header_is_sent_as_it_is_or_refused(value in any::<String>()) {
+    fn a_header_is_sent_unchanged_or_refused(value in any::<String>()) {
         match Api::new().ask("apps:list", json!({ "X-Trace": value })) {
             Ok(made) => prop_assert_eq!(made.headers["x-trace"].as_bytes(), value.as_bytes()),
             Err(error) => prop_assert!(error.code() == Code::InvalidArgument && value.chars().any(char::is_control)),

@@ -1,4 +1,4 @@
-//! `mcpkg catalog ...` as a user meets it.
+//! Tests the `mcpkg catalog` commands.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{fixture, refused, scratch};
 use crate::support::Scratch;
 
 #[test]
-fn an_id_without_its_prefix_is_answered_with_the_whole_one() {
+fn an_id_without_its_prefix_gets_a_hint_with_the_full_id() {
     let scratch = scratch("http://127.0.0.1:9/api");
     let ran = scratch.run(&["command", "show", "apps:create"]);
     assert!(ran.stderr.contains("did you mean 'hosting:apps:create'"), "{ran}");
@@ -65,7 +65,7 @@ components:
 }
 
 #[test]
-fn a_catalog_is_shown_a_fact_a_line_with_each_reason_in_full() {
+fn catalog_show_prints_a_fact_per_line_and_full_reasons() {
     let scratch = scratch("http://127.0.0.1:1");
     let shown = scratch.ok(&["catalog", "show", "hosting"]);
     for line in [
@@ -100,7 +100,8 @@ fn names_that_are_taken_or_reserved_are_refused() {
         assert_eq!(error["code"], code, "{arguments:?}: {error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{arguments:?}: {error}");
     }
-    // By the first segment of each path: a group of mcpkg's own among them is refused as a whole.
+    // The empty prefix uses the first segment of each path as the group. If one of them is a group of mcpkg's own
+    // commands, the whole import is refused.
     let paths = json!({ "/tool/x": { "get": {} }, "/apps": { "get": {} } });
     scratch.file("tool.json", json!({ "openapi": "3.0.0", "paths": paths }).to_string());
     assert_eq!(refused(&scratch, &["tool.json", "--prefix", ""])["code"], "E_INVALID_ARGUMENT");
@@ -114,7 +115,7 @@ fn names_that_are_taken_or_reserved_are_refused() {
 }
 
 #[test]
-fn a_secret_itself_is_refused_and_not_repeated() {
+fn a_literal_secret_is_refused_and_not_shown() {
     let scratch = scratch("http://127.0.0.1:1");
     let document = fixture("hosting.json").display().to_string();
     const VALUE: &str = "sk-live-0123456789";
@@ -168,7 +169,7 @@ fn two_imports_of_one_name_at_once_leave_one() {
 }
 
 #[test]
-fn a_change_of_nothing_is_a_mistake_of_the_command_line() {
+fn catalog_set_without_changes_is_a_usage_error() {
     let scratch = scratch("https://hosting.example.com");
     let refused = scratch.run(&["catalog", "set", "hosting"]);
     assert!(refused.status == 2 && refused.stderr.contains("--base-url, --header, --auth"), "{refused}");

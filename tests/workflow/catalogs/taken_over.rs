@@ -1,11 +1,11 @@
-//! What oatty kept becomes catalogs here.
+//! Tests the import of oatty's catalogs.
 
 use serde_json::{Value, json};
 
 use super::fixture;
 use crate::support::Scratch;
 
-/// A catalog as oatty's registry.json has it.
+/// Returns a catalog's entry in oatty's registry.json.
 fn entry(title: &str, vendor: &str, source: Value, headers: Value) -> Value {
     json!({
         "title": title,
@@ -25,14 +25,14 @@ fn header(key: &str, value: &str, source: &str) -> Value {
     json!({ "key": key, "value": value, "source": source, "effective": true })
 }
 
-/// Writes a registry, and returns the arguments that take it over.
+/// Writes a registry.json with these catalogs, imports it, and returns the result.
 fn take_over(scratch: &Scratch, catalogs: &[Value]) -> Value {
     let file = scratch.file("oatty/registry.json", json!({ "catalogs": catalogs }).to_string());
     scratch.json(&["catalog", "import", "--from-oatty", &file.display().to_string()])
 }
 
 #[test]
-fn a_registry_comes_in_with_what_can_and_names_the_rest() {
+fn importable_catalogs_are_imported_and_the_others_reported() {
     let scratch = Scratch::new();
     let document = fixture("hosting.json").display().to_string();
     let headers = json!([
@@ -87,7 +87,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     told("Plain", "api.example.com");
     told("Hosting", "hosting");
     told("Twin", "hosting");
-    // The command that brings a catalog in has what is known of it.
+    // The hint is the command that imports the catalog, with everything the registry says about it.
     let gone =
         data["left"].as_array().expect("a list").iter().find(|left| left["title"] == "Gone").expect("it is named");
     let hint = gone["hint"].as_str().expect("a hint");
@@ -109,7 +109,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     assert_eq!(shown["headers"], json!({ "X-Team": "env:HOSTING_TEAM" }));
     assert_eq!(shown["schemes"].to_string().matches("env:HOSTING_TOKEN").count(), 1, "{shown}");
     assert!(!scratch.bytes().windows(8).any(|bytes| bytes == b"hunter22"));
-    // What came in is used as if it had been imported by hand.
+    // Imported catalogs behave like ones that were imported one by one.
     scratch.ok(&["catalog", "refresh", "hosting", "--check"]);
     let again = take_over(&scratch, &[entry("Hosting API", "hosting", json!(document), json!([]))]);
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
 }
 
 #[test]
-fn what_is_no_registry_is_refused_and_told_to_a_person() {
+fn an_invalid_registry_is_refused() {
     let scratch = Scratch::new();
     scratch.file("bad.json", "hunter22");
     let refused = scratch.run(&["catalog", "import", "--from-oatty", "bad.json"]);

@@ -1,4 +1,4 @@
-//! Disks that are full or cannot be written.
+//! Tests full and read-only disks.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use crate::support::api::Trouble;
 use crate::support::{Client, Mount, Scratch, eventually, skipped};
 use crate::workflow::runs::{Ground, code, execute};
 
-/// The answer for which the run of [`WAITING`] waits.
+/// Returns the API's answer that lets the run of [`WAITING`] continue.
 fn go() -> Trouble {
     Trouble::Status(200, vec![("content-type", "application/json".to_owned())], "[{\"id\": \"go\"}]")
 }
 
 #[test]
-fn nothing_is_sent_that_a_full_disk_cannot_note() {
+fn no_request_is_sent_if_the_disk_is_too_full_to_record_it() {
     let scratch = Scratch::new();
     if !scratch.is_file() {
         return;
@@ -28,7 +28,7 @@ fn nothing_is_sent_that_a_full_disk_cannot_note() {
     let id = begun(&ground, &mut client, WAITING);
     eventually("it waits", || (ground.api.count("GET") >= 2).then_some(()));
     let filler = fill(scratch, "filler");
-    // The log of the database has room of its own for a while.
+    // The write-ahead log still has room, so writes succeed for a while.
     let state = || scratch.json(&["workflow", "runs", &id])["state"].clone();
     for _ in 0..6 {
         if eventually_or_not(|| state() == "interrupted") {
@@ -53,7 +53,7 @@ fn nothing_is_sent_that_a_full_disk_cannot_note() {
     assert_sound(scratch);
 }
 
-/// Whether something happens within a while.
+/// Returns whether a condition becomes true before the deadline.
 fn eventually_or_not(f: impl Fn() -> bool) -> bool {
     let until = std::time::Instant::now() + crate::support::DEADLINE;
     while std::time::Instant::now() < until {
@@ -66,7 +66,7 @@ fn eventually_or_not(f: impl Fn() -> bool) -> bool {
 }
 
 #[test]
-fn what_only_reads_goes_on_where_nothing_can_be_written() {
+fn reads_work_on_a_read_only_disk() {
     let scratch = Scratch::new();
     if !scratch.is_file() {
         return;

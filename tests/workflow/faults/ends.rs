@@ -1,4 +1,4 @@
-//! A server that is told to end in the middle of a run, and clocks that are set.
+//! Tests servers that are terminated during a run, and clocks that are set back or forward.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ steps:
     with: { plan: large, app_id: app-1 }
 ";
 
-/// Has the first of two steps meet a trouble, and ends the server meanwhile; returns the run.
+/// Starts a run of two steps whose first step meets `trouble`, and terminates the server meanwhile. Returns the run.
 fn ended_in(ground: &Ground, trouble: Trouble) -> Value {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     ground.api.trouble([trouble]);
@@ -34,13 +34,13 @@ fn ended_in(ground: &Ground, trouble: Trouble) -> Value {
     let told = Instant::now();
     signal(client.pid(), "TERM");
     client.ended();
-    // Five seconds for the step, and the rest for a machine that has other work.
+    // The step gets five seconds. The rest is a margin for busy machines.
     assert!(told.elapsed() < Duration::from_secs(9), "{:?}", told.elapsed());
     ground.run()
 }
 
 #[test]
-fn a_step_under_way_may_end_when_its_server_does_and_no_other_begins() {
+fn a_terminated_server_finishes_its_step_and_starts_no_other() {
     let ground = Ground::new();
     let run = ended_in(&ground, Trouble::Late(Duration::from_secs(2)));
     assert_eq!((&run["state"], &run["steps"][0]["state"]), (&json!("interrupted"), &json!("succeeded")), "{run}");
@@ -51,7 +51,7 @@ fn a_step_under_way_may_end_when_its_server_does_and_no_other_begins() {
 }
 
 #[test]
-fn a_step_that_does_not_end_with_its_server_is_left_to_a_person() {
+fn a_step_that_outlasts_its_terminated_server_needs_a_decision() {
     let ground = Ground::new();
     let run = ended_in(&ground, Trouble::Stall);
     assert_eq!(run["state"], "interrupted", "{run}");
@@ -63,13 +63,13 @@ fn a_step_that_does_not_end_with_its_server_is_left_to_a_person() {
     assert_eq!(ground.api.seen().len(), 3);
 }
 
-/// Has it be long ago that the killed process of a run was seen: on a server the lock files of this process are of another place than
-/// those of the command, as on another machine.
+/// Makes the heartbeat of the killed run look old. In PostgreSQL tests, this process and the command keep their lock
+/// files in different places, as if they were on different machines.
 fn not_seen_for_long(ground: &Ground) {
     ground.scratch.change("UPDATE setting SET value = '0' WHERE key LIKE 'beat.run-%'");
 }
 
-/// Runs a workflow as a person at a terminal whose clock is this one.
+/// Runs an operation as a person at a terminal, with this clock.
 fn run_at(ground: &Ground, clock: &Clock, words: &[&str], arguments: Value) -> mcpkg_base::error::Result<Value> {
     let context = Context { clock: clock.clone(), ask: Arc::new(|_, _| Ok(())), ..ground.person() };
     let context = Context { confirmation: Confirmation::Ask, ..context };
@@ -79,7 +79,7 @@ fn run_at(ground: &Ground, clock: &Clock, words: &[&str], arguments: Value) -> m
 }
 
 #[test]
-fn a_clock_that_goes_back_makes_no_run_wait_longer_and_none_go_on_for_ever() {
+fn a_clock_that_goes_back_does_not_prolong_a_wait() {
     let ground = Ground::new();
     let clock = Clock::fixed(1_900_000_000_000);
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
@@ -87,7 +87,7 @@ fn a_clock_that_goes_back_makes_no_run_wait_longer_and_none_go_on_for_ever() {
     eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
     client.kill();
     not_seen_for_long(&ground);
-    // The process that goes on lives years before the one that began it, and its clock goes back still.
+    // The process that resumes has a clock years behind the one that started the run, and its clock goes back further.
     clock.advance(-1_000_000_000_000);
     let json = vec![("content-type", "application/json".to_owned())];
     ground.api.trouble_after(3, Trouble::Status(200, json, "[{\"id\": \"go\"}]"));
@@ -104,7 +104,8 @@ fn a_clock_that_goes_back_makes_no_run_wait_longer_and_none_go_on_for_ever() {
     let run = ground.run();
     assert_eq!(requests_noted(&run), ground.api.seen().len());
     let rounds: Vec<i64> = attempts(&run).iter().filter_map(|(_, attempt)| attempt["round"].as_i64()).collect();
-    // Those of the wait one after the other, the one again in which it was killed, and the one of what came after it.
+    // Each round of the wait follows the one before, except that the round during the kill is repeated. The last round
+    // belongs to the step after the wait.
     let (made, waited) = rounds.split_last().expect("rounds");
     assert_eq!((*made, waited[0]), (1, 1), "{rounds:?}");
     assert!(waited.windows(2).all(|pair| matches!(pair[1] - pair[0], 0 | 1)), "{rounds:?}");
@@ -127,7 +128,7 @@ fn a_clock_that_goes_forward_ends_a_wait_at_its_timeout() {
 }
 
 #[test]
-fn a_nonce_that_was_approved_is_dead_once_the_clock_was_set_back() {
+fn an_approved_nonce_is_invalid_after_the_clock_was_set_back() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let arguments = approved(&ground, &mut client, TWO, &json!({}));

@@ -1,4 +1,5 @@
-//! Random graphs of steps: each runs once, after all that it needs, and what needs a step that failed is left out.
+//! Runs workflows with random dependencies. Each step must run once, after the steps it needs. If a step fails, the
+//! steps that need it are skipped.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,13 +13,13 @@ use crate::workflow::runs::{Ground, execute};
 
 const GRAPHS: usize = 16;
 
-/// A step: what it needs, by the places of other steps in the text.
+/// A step. `needs` contains the indexes of the steps that it depends on.
 #[derive(Debug, Default)]
 struct Step {
     needs: BTreeSet<usize>,
 }
 
-/// Returns random steps without circles, in an order of the text that says nothing of it.
+/// Returns random steps without cycles. Their order in the text does not depend on their dependencies.
 fn random_steps(random: &mut Random) -> Vec<Step> {
     let count = 3 + random.below(8);
     let mut places: Vec<usize> = (0..count).collect();
@@ -36,7 +37,7 @@ fn random_steps(random: &mut Random) -> Vec<Step> {
     steps
 }
 
-/// Writes them as a workflow; what a step needs is said, or follows from what it uses.
+/// Writes the steps as a workflow. A dependency is listed in `depends_on`, or follows from an expression.
 fn written(steps: &[Step], random: &mut Random) -> String {
     let mut text = "workflow: graph\nsteps:\n".to_owned();
     for (place, step) in steps.iter().enumerate() {
@@ -46,7 +47,7 @@ fn written(steps: &[Step], random: &mut Random) -> String {
         if !used.is_empty() {
             let used: Vec<String> = used.iter().map(|need| format!("steps.s{need}.output")).collect();
             let _ = writeln!(text, "    if: {}", used.join(" && "));
-            // Where something is said, all of it is.
+            // A step with `depends_on` must list all of its dependencies there.
             let all: Vec<String> = step.needs.iter().map(|need| format!("s{need}")).collect();
             let _ =
                 writeln!(text, "    depends_on: [{}]", if said.is_empty() { String::new() } else { all.join(", ") });
@@ -58,7 +59,7 @@ fn written(steps: &[Step], random: &mut Random) -> String {
     text
 }
 
-/// Returns the steps in their order: of those that have all they need, the first of the text.
+/// Returns the steps in the order in which they run: always the first step in the text whose dependencies are done.
 fn ordered(steps: &[Step]) -> Vec<usize> {
     let mut done: Vec<usize> = Vec::new();
     while done.len() < steps.len() {
@@ -70,14 +71,14 @@ fn ordered(steps: &[Step]) -> Vec<usize> {
 }
 
 #[test]
-fn random_graphs_run_in_a_legal_order() {
+fn random_graphs_run_in_a_valid_order() {
     let mut random = Random::new();
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     for _ in 0..GRAPHS {
         let steps = random_steps(&mut random);
         let text = written(&steps, &mut random);
-        // One of the requests fails, or none.
+        // One of the requests fails. If `failing` is too large, none does.
         let failing = random.below(steps.len() + 2);
         let (mut states, mut sent) = (vec!["pending"; steps.len()], Vec::new());
         for place in ordered(&steps) {

@@ -1,5 +1,5 @@
-//! kill -9 in a run of thirty steps of all kinds: whatever it meets, what may be sent once is sent once, and no step that
-//! succeeded is done again.
+//! Kills a run of thirty steps of all kinds at many points. Requests that must not be repeated are sent once, and no
+//! step that succeeded is repeated.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::workflow::runs::{Ground, code};
 
 const THIRTY: &str = include_str!("thirty.yaml");
 
-/// The steps whose commands may be sent once alone: how the request of each begins, and what stands in its body.
+/// The steps whose requests must be sent only once: the step's id, the request line, and texts in its body.
 const ONCE: [(&str, &str, &[&str]); 8] = [
     ("first_db", "POST /api/v1/databases", &["small", "app-1"]),
     ("first_rename", "PATCH /api/v1/apps/app-1", &["renamed"]),
@@ -23,7 +23,7 @@ const ONCE: [(&str, &str, &[&str]); 8] = [
     ("third_db", "POST /api/v1/databases", &["large", "app-1"]),
 ];
 
-/// The thirty steps, approved, with a copy of everything as it is right before they run.
+/// The approved run of thirty steps, with a copy of the scratch folder from before the run.
 struct Thirty {
     ground: Ground,
     saved: Saved,
@@ -31,7 +31,7 @@ struct Thirty {
 }
 
 impl Thirty {
-    /// `None` where the database is not a file: each run begins with a copy of it, and ends with its flushes.
+    /// Returns `None` if the database is not a file: each run needs a copy of it, and kills happen at its flushes.
     fn new() -> Option<Self> {
         let ground = Ground::new();
         if !ground.scratch.is_file() {
@@ -45,13 +45,13 @@ impl Thirty {
         Some(Self { ground, saved, arguments })
     }
 
-    /// Makes all as it was right before the run.
+    /// Resets the API and the folder to their state before the run.
     fn again(&self) {
         self.ground.api.reset();
         self.saved.restore();
     }
 
-    /// Runs it in a server, which may be killed meanwhile; returns whether the run came to its end.
+    /// Runs the workflow in a server that may be killed meanwhile. Returns whether the run ended.
     #[track_caller]
     fn run_in(&self, mut client: Client) -> bool {
         if !client.try_shake_hands("2025-06-18") {
@@ -62,7 +62,7 @@ impl Thirty {
         true
     }
 
-    /// How often the API was asked for the one request of a step.
+    /// Returns how often the API received a step's request.
     fn sent(&self, step: &str) -> usize {
         let (_, line, words) = ONCE.iter().find(|(id, ..)| *id == step).expect("a step that is sent once");
         let seen = self.ground.api.seen();
@@ -73,14 +73,14 @@ impl Thirty {
         seen.iter().filter(is).count()
     }
 
-    /// The run, if it was begun.
+    /// Returns the run, if it started.
     fn run(&self) -> Option<Value> {
         let runs = self.ground.scratch.json(&["workflow", "runs"]);
         let id = runs["runs"].as_array().expect("runs").first()?["run"].as_str().expect("an id").to_owned();
         Some(self.ground.scratch.json(&["workflow", "runs", &id]))
     }
 
-    /// What a person decides of a step of which nobody knows whether it did its work: they look.
+    /// Returns the decision of a person about an uncertain step. The person checks whether the step did its work.
     fn decision(&self, step: &str) -> Vec<String> {
         let (is_done, output) = match step {
             "note" => (self.ground.scratch.run(&["prompt", "show", "thirty"]).status == 0, json!(null)),
@@ -101,7 +101,8 @@ impl Thirty {
         vec!["--step".to_owned(), format!("{step}=done"), "--output".to_owned(), file]
     }
 
-    /// Carries the run on until it has ended: `resume` runs `mcpkg workflow resume` with these words.
+    /// Resumes the run until it has ended. `resume` runs `mcpkg workflow resume` with these arguments, and may be
+    /// killed.
     fn carry_on(&self, id: &str, when: &str, resume: impl Fn(&[&str]) -> Ran) {
         let mut decision: Vec<String> = Vec::new();
         for _ in 0..200 {
@@ -111,16 +112,17 @@ impl Thirty {
             decision.clear();
             match error_code(&ran).as_deref() {
                 None if ran.status == 0 => return,
-                // It was killed.
+                // The command was killed.
                 None => {}
                 Some("E_STEP_UNCERTAIN") => {
                     let error: Value = serde_json::from_str(&ran.stdout).expect("an error");
                     let step = error["error"]["details"]["step"].as_str().expect("a step");
                     decision = self.decision(step);
                 }
-                // The word of it was killed before.
+                // The run had ended, but the command was killed before it reported that.
                 Some("E_RUN_STATE") => return,
-                // It was killed before this machine had a note of the run: a person looks at it.
+                // This machine has no record of the run yet, because the command was killed before writing it. So a
+                // person approves.
                 Some("E_CONSENT_REQUIRED") => {
                     let asked: Value = serde_json::from_str(&ran.stdout).expect("an error");
                     self.ground.approve(&asked);
@@ -131,12 +133,13 @@ impl Thirty {
         panic!("{when}: it does not end");
     }
 
-    /// Carries the run on that was killed, and checks what came of it.
+    /// Resumes the killed run, and checks the result.
     #[track_caller]
     fn check_rest(&self, when: &str) {
         let scratch = &self.ground.scratch;
         let Some(killed) = self.run() else {
-            // It was not begun, so that its nonce is still good; a use that was cut off takes another approval.
+            // The run did not start, so its nonce is still valid. If using it was interrupted, it needs another
+            // approval.
             assert!(self.ground.api.seen().is_empty(), "{when}: it was not begun");
             let id = self.arguments["nonce"].as_str().and_then(|nonce| nonce.split('.').next()).expect("an id");
             self.ground.approve(&json!({ "error": { "details": { "consent": id } } }));
@@ -180,7 +183,7 @@ impl Thirty {
         for (step, ..) in ONCE {
             assert_eq!(self.sent(step), 1, "{when}: '{step}' is sent once");
         }
-        // Two were made by their keys, and one of them is gone.
+        // The run created two apps with idempotency keys, and deleted one of them.
         assert_eq!(self.ground.api.apps(), 1, "{when}");
         let prompts = self.ground.scratch.json(&["prompt", "list"]);
         assert_eq!(prompts["prompts"].as_array().expect("prompts").len(), 1, "{when}: {prompts}");
@@ -205,12 +208,13 @@ fn a_run_that_is_killed_after_any_commit_sends_nothing_twice() {
         killed += 1;
         thirty.check_rest(&format!("killed at commit {n}"));
     }
-    // One for each of 28 steps that run: what came of it is noted with the beginning of the next one.
+    // There is at least one commit for each of the 28 steps that run: it records a step's result and the next step's
+    // start.
     assert!(killed * kill_stride() >= 28, "only {killed} were killed");
 }
 
 #[test]
-fn a_run_that_is_killed_in_any_request_sends_nothing_twice() {
+fn a_run_that_is_killed_during_any_request_sends_nothing_twice() {
     let Some(thirty) = Thirty::new() else { return };
     assert!(thirty.run_in(Client::start(&thirty.ground.scratch, &[])));
     thirty.check("nothing killed it");
@@ -218,7 +222,7 @@ fn a_run_that_is_killed_in_any_request_sends_nothing_twice() {
     assert!(requests >= 25, "only {requests}");
     for n in (0..requests).step_by(kill_stride()) {
         thirty.again();
-        // The API does what it was asked for, and nobody hears of it.
+        // The API processes the request, but its answer is lost.
         thirty.ground.api.trouble_after(n, Trouble::Unheard);
         let mut client = Client::start(&thirty.ground.scratch, &[]).shake_hands("2025-06-18");
         let arguments = thirty.arguments.clone();

@@ -1,4 +1,4 @@
-//! Runs among what goes wrong: killed processes, full disks, APIs that break, two who do the same, a clock that goes back.
+//! Tests runs during failures: killed processes, full disks, broken APIs, concurrent callers, and changed clocks.
 
 mod disks;
 mod ends;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::runs::{Ground, code, execute};
 use crate::support::{Client, Wait};
 
-/// Waits for a database that is never ready, a request at a time; then creates an app.
+/// Waits for a list that never contains `go`, one request after another. Then creates a database.
 pub const WAITING: &str = "\
 workflow: waiting
 steps:
@@ -28,7 +28,7 @@ steps:
     with: { plan: small, app_id: app-1 }
 ";
 
-/// Has a workflow approved that an agent asks for, and returns the arguments that run it.
+/// Requests a workflow as an agent, approves it, and returns the arguments that run it.
 #[track_caller]
 fn approved(ground: &Ground, client: &mut Client, yaml: &str, inputs: &Value) -> Value {
     let mut arguments = json!({ "yaml": yaml, "inputs": inputs, "wait_s": 0 });
@@ -39,7 +39,7 @@ fn approved(ground: &Ground, client: &mut Client, yaml: &str, inputs: &Value) ->
     arguments
 }
 
-/// Has a workflow begun in a server that does not wait for its end, and returns the id of the run.
+/// Starts an approved workflow in a server, without waiting for its end. Returns the run's id.
 #[track_caller]
 pub fn begun(ground: &Ground, client: &mut Client, yaml: &str) -> String {
     let arguments = approved(ground, client, yaml, &json!({}));
@@ -48,7 +48,7 @@ pub fn begun(ground: &Ground, client: &mut Client, yaml: &str) -> String {
     begun["run"].as_str().expect("an id").to_owned()
 }
 
-/// Calls `execute` in a server that may be killed meanwhile; returns what it answered, if it did.
+/// Calls `execute` in a server that may be killed meanwhile. Returns the result, or `None` if the server was killed.
 #[track_caller]
 fn execute_or_die(client: &mut Client, mut arguments: Value) -> Option<Value> {
     arguments["wait_s"] = json!(50);
@@ -65,7 +65,7 @@ fn execute_or_die(client: &mut Client, mut arguments: Value) -> Option<Value> {
     }
 }
 
-/// The attempts at the steps of a run, as `mcpkg workflow runs RUN` shows them: each with the id of its step.
+/// Returns the attempts of a run as `mcpkg workflow runs RUN` shows them, each with its step's id.
 fn attempts(run: &Value) -> Vec<(String, Value)> {
     let steps = run["steps"].as_array().expect("steps");
     let of = |step: &Value| {
@@ -76,7 +76,7 @@ fn attempts(run: &Value) -> Vec<(String, Value)> {
     steps.iter().flat_map(of).collect()
 }
 
-/// How many of them were noted before a request left.
+/// Returns the number of attempts that were recorded for requests.
 fn requests_noted(run: &Value) -> usize {
     attempts(run).iter().filter(|(_, attempt)| attempt.get("method").is_some()).count()
 }

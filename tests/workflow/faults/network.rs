@@ -1,4 +1,5 @@
-//! An API that stalls, breaks off and lies: what becomes of a step is told by its command.
+//! Tests APIs that stall, break connections or send garbage. The result of a step depends on whether its command can be
+//! repeated safely.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use crate::support::Client;
 use crate::support::api::Trouble;
 use crate::workflow::runs::{Ground, code, execute, with_nonce};
 
-/// A command of each kind: what a repeated request would do, its id, and what it is given.
+/// A command of each kind of idempotency: the kind, the command's id, and its arguments.
 const COMMANDS: [(&str, &str, &str); 4] = [
     ("safe", "hosting:apps:list", "{}"),
     ("idempotent", "hosting:apps:replace", r#"{"app_id": "app-1", "name": "x"}"#),
@@ -14,7 +15,7 @@ const COMMANDS: [(&str, &str, &str); 4] = [
     ("none", "hosting:databases:create", r#"{"plan": "small", "app_id": "app-1"}"#),
 ];
 
-/// Runs each command while the API does so, and returns the code of what came of it with the number of requests.
+/// Runs each command while the API has this trouble. Returns the resulting code and the number of requests for each.
 fn each(trouble: &[Trouble]) -> Value {
     let ground = Ground::new();
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "1"]);
@@ -37,7 +38,7 @@ fn each(trouble: &[Trouble]) -> Value {
 }
 
 #[test]
-fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
+fn an_unanswered_request_is_uncertain_if_it_cannot_be_repeated() {
     let length = |length: &str| vec![("content-length", length.to_owned())];
     let is_uncertain = |trouble: Trouble| {
         let when = format!("{trouble:?}");
@@ -45,7 +46,7 @@ fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
         let expected = json!({ "safe": failed, "idempotent": failed, "key": failed, "none": ["E_STEP_UNCERTAIN", 1] });
         let mut found = each(&[trouble]);
         if when == "Garbage" {
-            // It answers before it has read what was asked, so that nothing came.
+            // Here the API answers before it reads the request, so each command is sent once.
             for kind in ["safe", "idempotent", "key", "none"] {
                 found[kind][1] = json!(1);
             }
@@ -62,7 +63,7 @@ fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
         Trouble::Large(9 << 20),
         Trouble::Status(200, length("99999999"), "short"),
     ];
-    // Most of it is waiting.
+    // Run these in parallel, because most of the time is spent waiting.
     std::thread::scope(|scope| {
         for trouble in troubles {
             scope.spawn(|| is_uncertain(trouble));
@@ -71,7 +72,7 @@ fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
 }
 
 #[test]
-fn a_refusal_is_a_failure_and_a_busy_api_is_asked_again_where_that_does_no_harm() {
+fn a_refusal_is_a_failure_and_a_busy_api_is_retried_if_that_is_safe() {
     let status = |status: u16, after: &[(&'static str, String)]| Trouble::Status(status, after.to_vec(), "{}");
     let failed = json!(["E_STEP_FAILED", 1]);
     for refused in [400, 404, 409, 500] {

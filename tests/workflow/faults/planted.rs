@@ -1,4 +1,4 @@
-//! Secrets that are planted wherever a workflow meets one, and looked for in everything that is kept, shown or told.
+//! Plants secrets wherever a workflow uses them, and searches everything that is stored, shown or logged for them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::support::plugin::{Play, tool};
 use crate::support::{Client, Http, Scratch, at_a_terminal, http, set_mode, skipped};
 use crate::workflow::runs::{Ground, code, execute, with_nonce};
 
-/// What is left as it is in a part of an address.
+/// The characters that percent-encoding leaves unchanged in a part of a URL.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Each kind of reference with its value: no two encodings of one are alike.
+/// Each kind of reference with its secret value. The values are chosen so that every encoding looks different.
 const PLANTED: [(&str, &str); 6] = [
     ("env", "pl4nted/by env+\"1\"&x"),
     ("file", "pl4nted/by file+\"2\"&x"),
@@ -27,7 +27,8 @@ const PLANTED: [(&str, &str); 6] = [
     ("header", "pl4nted/by header+\"6\"&x"),
 ];
 
-/// Sends the secret input, and a secret of the catalog, where an API repeats them, and uses what it repeated.
+/// A workflow that sends the secret input and a secret of the catalog. The API repeats them, and later steps use the
+/// answer.
 const USES: &str = "\
 workflow: uses
 inputs:
@@ -55,7 +56,7 @@ final_output:
   named: ${{ steps.named.output.name }}
 ";
 
-/// A ground with secrets, and all that was shown on it.
+/// A ground with secrets, and everything that was shown during the test.
 struct Planted {
     ground: Ground,
     token: PathBuf,
@@ -76,7 +77,7 @@ impl Planted {
         Self { ground, token, program, play, logs: 0, shown: Vec::new() }
     }
 
-    /// The binary with all it logs, and the variables in which four of the secrets stand.
+    /// Returns an mcpkg command that logs everything. Its environment contains four of the secrets.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.ground.scratch.command();
         command.env("MCPKG_LOG", "trace").env("PLANTED_ENV", value("env")).env("PLANTED_INPUT", value("input"));
@@ -85,7 +86,7 @@ impl Planted {
         command
     }
 
-    /// Runs the binary, whether or not it succeeds, and keeps what it shows.
+    /// Runs mcpkg, which may fail, and keeps its output.
     fn shell(&mut self, arguments: &[&str]) {
         for more in [&["-v"][..], &["-vv", "--json"]] {
             let all = [more, arguments].concat();
@@ -96,14 +97,14 @@ impl Planted {
         }
     }
 
-    /// Runs it at a terminal where a person says yes; returns whether it succeeded, where there is one.
+    /// Runs mcpkg at a terminal where a person answers yes. Returns whether it succeeded; `None` without a terminal.
     fn person(&mut self, arguments: &[&str]) -> Option<bool> {
         let (shown, ended_well) = at_a_terminal(&self.command(arguments), "y\n")?;
         self.shown.push((format!("mcpkg {} at a terminal", arguments.join(" ")), shown.into_bytes()));
         Some(ended_well)
     }
 
-    /// A file of its own for what a server logs.
+    /// Creates a new file for the log of a server.
     fn log(&mut self) -> File {
         self.logs += 1;
         File::create(self.ground.scratch.path().join(format!("server-{}.log", self.logs))).expect("a file")
@@ -113,7 +114,7 @@ impl Planted {
         self.shown.push((what.to_owned(), answer.to_string().into_bytes()));
     }
 
-    /// Where a secret is found, in which form.
+    /// Returns the places where a secret was found, with its encoding.
     fn found(&self) -> Vec<String> {
         let mut files = Vec::new();
         walk(self.ground.scratch.path(), &mut files);
@@ -142,7 +143,7 @@ fn value(kind: &str) -> &'static str {
     PLANTED.iter().find(|(name, _)| *name == kind).expect("a kind").1
 }
 
-/// Each form in which a value may come again.
+/// Returns each encoding in which a value may appear.
 fn forms(value: &str) -> Vec<(&'static str, String)> {
     vec![
         ("plain", value.to_owned()),
@@ -155,7 +156,7 @@ fn forms(value: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// All files below a folder but those where the secrets are kept.
+/// Collects all files below a folder, except the folder that stores the secrets.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -167,7 +168,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Everything that a shell does with catalogs, workflows and runs.
+/// Runs the commands of a shell for catalogs, workflows and runs.
 fn in_the_shell(planted: &mut Planted) {
     let file = planted.ground.scratch.file("uses.yaml", USES).display().to_string();
     for words in [
@@ -187,8 +188,8 @@ fn in_the_shell(planted: &mut Planted) {
     }
 }
 
-/// Runs of a workflow with a secret input: one that succeeds, one that fails at an API that repeats what it was sent, and one
-/// whose request is lost.
+/// Runs a workflow with a secret input several times: it succeeds, an API error repeats the input, or the connection
+/// breaks. Returns false if there is no terminal.
 fn by_a_person(planted: &mut Planted) -> bool {
     let run = ["-v", "workflow", "run", "uses.yaml", "--input", "token=env:PLANTED_INPUT"];
     let echo: &'static str = Box::leak(format!("{{\"message\": \"{}\"}}", value("input").escape_debug()).into());
@@ -202,13 +203,13 @@ fn by_a_person(planted: &mut Planted) -> bool {
     planted.person(&run).is_some()
 }
 
-/// What the plugin lists and does: one of its tools is described with the secret that it is given.
+/// Returns what the plugin lists, and how it answers calls. The description of its tool contains the plugin's secret.
 fn toy(call: &str) -> Value {
     json!({ "tools": [tool("tell", "Tells $TOKEN", json!({}))], "call": call })
 }
 
-/// Two plugins, a program with a secret as a variable and an address with one as a header; and one that repeats what it is sent
-/// and is none.
+/// Adds two plugins: a program with a secret in a variable, and a URL with a secret in a header. Also tries to add a
+/// URL whose server repeats the request and is not an MCP server.
 fn plugins(planted: &mut Planted, there: &Http) {
     let given = planted.play.given();
     let words = |key: &str| -> Vec<String> {
@@ -238,7 +239,7 @@ fn plugins(planted: &mut Planted, there: &Http) {
     }
 }
 
-/// Calls of the plugins by an agent: one that is answered the secret, one whose program says it as it dies.
+/// Calls plugins as an agent. One answer contains the secret, and one program prints it as it dies.
 fn calls_plugins(planted: &mut Planted, client: &mut Client) {
     for (call, arguments) in [
         ("repeat", json!({ "command": "toy:tell", "args": {}, "wait_s": 0 })),
@@ -259,7 +260,7 @@ fn calls_plugins(planted: &mut Planted, client: &mut Client) {
     }
 }
 
-/// Everything that an agent does, over stdio: calls that are refused, that fail and that succeed.
+/// Makes all of an agent's calls over stdio: some are refused, some fail and some succeed.
 fn over_stdio(planted: &mut Planted, has_plugins: bool) {
     let log = planted.log();
     let mut client = Client::spawn_logging(&mut planted.command(&["serve"]), log.into());
@@ -304,7 +305,7 @@ fn over_stdio(planted: &mut Planted, has_plugins: bool) {
     client.finish();
 }
 
-/// The same over HTTP.
+/// Makes the calls over HTTP.
 fn over_http(planted: &mut Planted) {
     let key = planted.ground.scratch.json(&["access", "create", "ci", "--execute"]);
     let key = key["key"].as_str().expect("a key").to_owned();
@@ -333,7 +334,7 @@ fn x41_x42_a_planted_secret_survives_nowhere() {
     let headers = ["--header", "X-Env=env:PLANTED_ENV", "--header", &file, "--auth", &command];
     planted.shell(&[&["catalog", "set", "hosting"][..], &headers].concat());
     in_the_shell(&mut planted);
-    // The secrets did go where they belong.
+    // First check that the secrets arrived where they belong.
     let sent = planted.ground.api.seen().last().expect("a request").headers.clone();
     assert_eq!((sent["x-env"].as_str(), sent["x-file"].as_str()), (value("env"), value("file")));
     assert_eq!(sent["authorization"], format!("Bearer {}", value("command")));
@@ -381,7 +382,7 @@ fn x41_x42_a_planted_secret_survives_nowhere() {
 }
 
 #[test]
-fn x43_the_answer_of_a_run_repeats_no_input() {
+fn x43_the_result_of_a_run_contains_no_inputs() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let arguments =

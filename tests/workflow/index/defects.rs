@@ -1,4 +1,4 @@
-//! The original's defects, by their numbers: each test shows the opposite.
+//! Tests for the original's defects with the index of commands, by their numbers.
 
 use mcpkg_workflow::commands::reachable;
 use mcpkg_workflow::source::{Commands, Resolved};
@@ -8,7 +8,7 @@ use super::{LISTED, assistant, data, failure, found, install_lister};
 use crate::support::{Client, Http, Scratch, http};
 
 #[test]
-fn x7_a_provider_that_is_named_is_found_in_each_way_to_write_it() {
+fn x7_a_provider_is_found_by_each_form_of_its_name() {
     let scratch = Scratch::with_project();
     install_lister(&scratch);
     let context = scratch.context();
@@ -25,7 +25,7 @@ fn x7_a_provider_that_is_named_is_found_in_each_way_to_write_it() {
             assert_eq!(provider.id, id);
         }
     }
-    // Whoever is named as the provider of an argument is one, and names that argument.
+    // Each provider that an argument names exists, and lists this argument among those it provides.
     let restart = data(&mut client, "get_command_spec", json!({ "id": "tool:alice/hosting:restart" }));
     assert_eq!(restart["flags"][0]["name"], "app");
     let mut named = 0;
@@ -62,7 +62,7 @@ fn x16_an_installed_tool_is_a_step_and_a_provider() {
 }
 
 #[test]
-fn x46_a_word_that_no_command_has_hides_none_that_has_the_others() {
+fn x46_a_search_ignores_words_that_no_command_has() {
     let scratch = Scratch::with_project();
     let mut client = assistant(&scratch);
     assert_eq!(found(&mut client, json!({ "query": "search commands postgres" }))[0], "mcpkg:command:search");
@@ -73,7 +73,7 @@ fn x46_a_word_that_no_command_has_hides_none_that_has_the_others() {
 }
 
 #[test]
-fn x47_each_tool_says_what_it_does_to_what_is_there() {
+fn x47_each_tool_has_annotations_about_its_effect() {
     let scratch = Scratch::with_project();
     let mut client = assistant(&scratch);
     let tools = client.result("tools/list", json!({}))["tools"].clone();
@@ -87,7 +87,7 @@ fn x47_each_tool_says_what_it_does_to_what_is_there() {
 }
 
 #[test]
-fn x48_who_calls_too_often_is_told_how_long_to_wait() {
+fn x48_a_rate_limited_caller_learns_how_long_to_wait() {
     let scratch = Scratch::with_project();
     let key = |name: &str| scratch.json(&["access", "create", name])["key"].as_str().expect("a key").to_owned();
     let (one, other) = (key("one"), key("other"));
@@ -104,11 +104,11 @@ fn x48_who_calls_too_often_is_told_how_long_to_wait() {
     assert_eq!((&error["code"], &error["category"]), (&json!("E_RATE_LIMITED"), &json!("refused")), "{refused}");
     assert!(error["retry_after_ms"].as_u64().is_some_and(|wait| (1..=1001).contains(&wait)), "{refused}");
     assert_eq!(refused["structuredContent"]["schema_version"], "1.0");
-    // Other askers, other tools and the database's other reads go on.
+    // Other callers and other tools are not limited.
     assert_eq!(ask(&other, "get_command_spec", spec())["isError"], false);
     assert_eq!(ask(&one, "search_commands", json!({ "query": "prompt" }))["isError"], false);
     assert_eq!(ask(&one, "list_prompts", json!({}))["isError"], false);
-    // Over pipes there is no limit.
+    // Over stdio there is no limit.
     let mut client = Client::start(&scratch, &["--tool-rate", "1"]).shake_hands("2025-11-25");
     for _ in 0..12 {
         data(&mut client, "get_command_spec", spec());
@@ -136,7 +136,7 @@ fn x49_every_answer_and_every_failure_begins_with_its_version() {
         let answer = data(&mut client, tool, arguments);
         let (first, version) = answer.as_object().and_then(|answer| answer.iter().next()).expect("a key");
         assert_eq!((first.as_str(), version), ("schema_version", &json!("1.0")), "{tool}");
-        // `failure` looks at the first key, too.
+        // `failure` also checks the first key.
         failure(&mut client, tool, json!({ "schema_version": "2.0", "query": "x", "id": "x", "yaml": "x" }));
     }
     client.finish();

@@ -1,4 +1,4 @@
-//! The index of commands: what is found, what is shown, and who reaches what.
+//! Tests of the index of commands: searches, specs, and which callers reach which commands.
 
 mod defects;
 mod operations;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::support::{Client, Scratch};
 use crate::tools::trusting;
 
-/// The tools of a server that stands in for the contract: its own, and the two without which a draft reaches no person and a long run
-/// is not read.
+/// The tools of a server with `--as assistant`: the contract's, and two more. Without these two, a draft would never
+/// reach a person, and the result of a long run could not be read.
 const LISTED: [&str; 11] = [
     "search_commands",
     "get_command_spec",
@@ -27,12 +27,12 @@ const LISTED: [&str; 11] = [
     "suggest_providers",
 ];
 
-/// Starts a server that stands in for the contract.
+/// Starts a server with `--as assistant`.
 fn assistant(scratch: &Scratch) -> Client {
     Client::start(scratch, &["--as", "assistant"]).shake_hands("2025-11-25")
 }
 
-/// The data of a tool's answer, which is its text too.
+/// Calls a tool, checks that its text and its structured content are equal, and returns the content.
 #[track_caller]
 fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -42,7 +42,7 @@ fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
     text
 }
 
-/// The typed error of a tool that fails.
+/// Calls a tool that must fail, and returns the typed error.
 #[track_caller]
 fn failure(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let mut result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -54,7 +54,7 @@ fn failure(client: &mut Client, tool: &str, arguments: Value) -> Value {
     result["structuredContent"]["error"].take()
 }
 
-/// The ids of what a search finds.
+/// Returns the ids that a search finds.
 #[track_caller]
 fn found(client: &mut Client, arguments: Value) -> Vec<String> {
     let data = data(client, "search_commands", arguments);
@@ -62,7 +62,7 @@ fn found(client: &mut Client, arguments: Value) -> Vec<String> {
     hits.map(|hit| hit["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// Installs a tool of two actions, one of which answers a list.
+/// Installs a tool with two actions. One of them outputs a list.
 fn install_lister(scratch: &Scratch) {
     let front = "---\nname: alice/hosting\nversion: 1.0.0\ndescription: Looks after apps\n\
         scripts:\n  \

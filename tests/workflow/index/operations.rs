@@ -1,4 +1,4 @@
-//! mcpkg's own operations as commands, one for each that agents have.
+//! Tests that each operation with an MCP tool is also a command.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn each_operation_with_a_tool_is_a_command_of_its_own() {
         |entry: &&Entry| entry.faces.command() && !entry.runs_commands && (entry.works)(&context.selection);
     assert_eq!(ids.len(), DOMAINS.operations().filter(is_offered).count());
     assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
-    // What is the shell's alone no agent has.
+    // Agents cannot reach operations that only the shell has.
     assert!(!ids.contains("mcpkg:project:delete"));
     let spec = |id: &str| Operations.spec(&context, id).unwrap().unwrap();
     let pages = spec("mcpkg:prompt:list").output_contract.pagination.unwrap();
@@ -32,7 +32,7 @@ fn each_operation_with_a_tool_is_a_command_of_its_own() {
 }
 
 #[test]
-fn what_a_call_by_name_is_refused_is_no_command() {
+fn operations_that_are_refused_as_tools_are_not_commands() {
     let context = Scratch::new().context();
     let with = |surface| Context { surface: Arc::new(surface), ..context.clone() };
     let reading = with(Surface { read_only: true, ..Surface::default() });

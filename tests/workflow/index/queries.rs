@@ -1,4 +1,4 @@
-//! Whatever is asked for, a search ends in order, and what is typed stands for something or for nothing.
+//! Tests with random queries that every search ends with a valid order of results.
 
 use mcpkg_workflow::commands::reachable;
 use mcpkg_workflow::index::SearchHit;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::{Scratch, config};
 
-/// Words of commands, mistyped ones, and anything else.
+/// Returns names of commands, mistyped names, and arbitrary text.
 fn query() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("prompt".to_owned()),

@@ -1,17 +1,17 @@
-//! What a call by name is refused is not a command either.
+//! Tests that a tool that a caller cannot call is not reachable as a command either.
 
 use serde_json::{Value, json};
 
 use super::{data, failure, found, install_lister};
 use crate::support::{Client, Http, Scratch, http};
 
-/// Whether the command of an id is found by a search, and shown.
+/// Returns whether a search finds a command. Checks that it can be shown if and only if it is found.
 fn reaches(client: &mut Client, id: &str) -> bool {
     let found = found(client, json!({ "query": id, "limit": 100 })).contains(&id.to_owned());
     let result = client.result("tools/call", json!({ "name": "get_command_spec", "arguments": { "id": id } }));
     assert_eq!(result["isError"], !found, "{id}: {result}");
     if !found {
-        // Nor is it named among those that are near.
+        // The error's suggestions do not name it either.
         assert!(!result["structuredContent"]["error"]["details"]["nearest"].to_string().contains(id), "{result}");
     }
     found
@@ -28,7 +28,7 @@ fn groups_hide_the_commands_of_others() {
     client.finish();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     assert!(reaches(&mut client, "mcpkg:prompt:create") && reaches(&mut client, "mcpkg:deploy_apply"));
-    // What is the user's no agent has, in whichever way.
+    // No agent reaches a command that is reserved for the user.
     assert!(!reaches(&mut client, "mcpkg:project:delete"));
     client.finish();
 }
@@ -70,7 +70,7 @@ fn ids(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_key_reaches_the_commands_of_what_it_may_call() {
+fn a_key_reaches_only_commands_of_tools_it_may_call() {
     let scratch = Scratch::with_project();
     install_lister(&scratch);
     let key = |arguments: &[&str]| {
@@ -92,7 +92,7 @@ fn a_key_reaches_the_commands_of_what_it_may_call() {
         assert!(ids(&search(key, "hosting")).is_empty(), "installed tools are called by neither");
     }
     assert!(ids(&search(&of_p, "create prompt")).contains(&writes));
-    // What is kept for one key is not another one's.
+    // One key's cached results are not used for another key.
     for id in [writes, deploys] {
         let shown = |key: &str| ask(&server, key, "get_command_spec", &json!({ "id": id })).get("error").is_none();
         assert!(shown(&all) && !shown(&reading), "{id}");
@@ -131,7 +131,7 @@ fn a_toolset_hides_tools_as_commands_too_and_an_install_is_seen_at_once() {
     client.finish();
 }
 
-/// What a search answers is the user's to do.
+/// Returns the commands that a search suggests to the user.
 fn for_the_user(client: &mut Client, query: &str) -> Vec<String> {
     let answer = data(client, "search_commands", json!({ "query": query }));
     let told = answer["for_the_user"].as_array().into_iter().flatten();
@@ -156,31 +156,31 @@ fn a_search_says_what_only_the_user_does() {
         assert_eq!(found(&mut client, json!({ "query": query })).first().map(String::as_str), Some(first), "{query}");
         assert!(for_the_user(&mut client, query).is_empty(), "{query}");
     }
-    // Whoever looks through one group does not look for the user's.
+    // A search within one group makes no suggestions to the user.
     let narrowed = data(&mut client, "search_commands", json!({ "query": "switch project", "group": "mcpkg" }));
     assert!(narrowed.get("for_the_user").is_none(), "{narrowed}");
     client.finish();
 }
 
 #[test]
-fn what_only_execute_runs_is_left_to_the_user_where_it_is_denied() {
+fn commands_that_need_execute_are_left_to_the_user_if_execute_is_denied() {
     let ground = crate::workflow::runs::Ground::new();
     let mut client = Client::start(&ground.scratch, &["--no-execute"]).shake_hands("2025-11-25");
     let ids = found(&mut client, json!({ "query": "create app" }));
     assert!(!ids.iter().any(|id| id.starts_with("hosting:")), "{ids:?}");
     assert!(for_the_user(&mut client, "create app").contains(&"mcpkg command run hosting:apps:create".to_owned()));
     assert!(!found(&mut client, json!({ "query": "restore prompt" })).contains(&"mcpkg:prompt:restore".to_owned()));
-    // What is called by its name, or reads mcpkg's own data, is not.
+    // Tools that are called by their own names, and reads of mcpkg's data, are still found.
     assert!(found(&mut client, json!({ "query": "create prompt" })).contains(&"mcpkg:prompt:create".to_owned()));
     assert!(found(&mut client, json!({ "query": "prompt history" })).contains(&"mcpkg:prompt:history".to_owned()));
     client.finish();
-    // The policy of a project denies it in the same way.
+    // A project's policy has the same effect.
     let mut client = Client::legacy(&ground.scratch, "2025-11-25");
     assert!(found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
     ground.scratch.ok(&["workflow", "policy", "deny"]);
     assert!(!found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
     client.finish();
-    // Agents of a contract's own server write workflows, and a person runs them.
+    // A server with `--as assistant` still finds them: its agents write workflows that a person runs.
     let mut client = Client::start(&ground.scratch, &["--as", "assistant", "--no-execute"]).shake_hands("2025-11-25");
     assert!(found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
     client.finish();

@@ -1,4 +1,4 @@
-//! `mcpkg command`, as a person sees it.
+//! Tests the `mcpkg command` commands.
 
 use insta::assert_snapshot;
 
@@ -8,7 +8,7 @@ use crate::support::Scratch;
 fn commands_are_found_and_shown() {
     let scratch = Scratch::with_project();
     let mut found = scratch.run(&["command", "search", "create", "prompt", "--limit", "2"]);
-    // It holds a score, which depends on how many commands this build has.
+    // Replace the cursor: it contains a score that depends on the number of commands in this build.
     let (before, cursor) = found.stderr.split_once("--cursor ").expect("a cursor");
     let (_, after) = cursor.split_once('`').expect("its end");
     found.stderr = format!("{before}--cursor CURSOR`{after}");
@@ -73,7 +73,7 @@ fn looking_makes_no_database() {
 }
 
 #[test]
-fn a_group_that_there_is_not_is_told_with_those_there_are() {
+fn an_unknown_group_is_reported_with_the_existing_ones() {
     let scratch = Scratch::with_project();
     let near = scratch.run(&["command", "search", "prompt", "--group", "mcpgk"]);
     assert!(near.stderr.contains("there is no group 'mcpgk'; known groups include mcpkg"), "{near}");

@@ -1,4 +1,4 @@
-//! What agents are answered, in both eras.
+//! Tests the answers of the index's tools, with the handshake and without.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
     let tools = tools.as_array().expect("tools");
     assert_eq!(tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect::<Vec<_>>(), LISTED);
     for tool in tools.iter().filter(|tool| tool["annotations"]["readOnlyHint"] == true) {
-        // A failure has to fit it, too. What a command answers has no form of its own, nor what became of a draft.
+        // The schema must also fit failures. The results of commands and drafts have no fixed fields.
         let schema = &tool["outputSchema"];
         assert!(schema.get("required").is_none() && schema["properties"]["error"].is_object(), "{tool}");
     }
@@ -31,7 +31,7 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
     for method in ["prompts/list", "resources/list"] {
         assert_eq!(client.error(method, json!({}))["code"], -32601, "{method}");
     }
-    // As commands they are out of reach in the same way.
+    // The commands of other tools are not reachable either.
     let reached = found(&mut client, json!({ "query": "", "limit": 20 }));
     let expected = [
         "command:show",
@@ -51,7 +51,7 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
 }
 
 #[test]
-fn answers_fit_the_schemas_that_are_listed_also_where_they_are_failures() {
+fn results_and_failures_match_the_listed_schemas() {
     let scratch = Scratch::with_project();
     let mut client = assistant(&scratch);
     let tools = client.result("tools/list", json!({}))["tools"].clone();
@@ -89,7 +89,7 @@ fn a_search_has_the_contracts_form_the_best_eight_and_twenty_hits_are_4_kib() {
 }
 
 #[test]
-fn pages_are_the_whole_once_and_in_order() {
+fn pages_contain_each_result_once_and_in_order() {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     for query in ["list", ""] {
@@ -135,18 +135,18 @@ fn filters_narrow_a_search() {
     assert!(found(&mut client, json!({ "query": "prompt", "source": "tools" })).is_empty());
     let reading = found(&mut client, json!({ "query": "prompt", "effect": "read" }));
     assert!(reading.contains(&"mcpkg:prompt:show".to_owned()) && !reading.contains(&"mcpkg:prompt:create".to_owned()));
-    // A whole id is one hit, and so is a tool's name.
+    // A full id finds exactly one command, and so does a tool's name.
     for query in ["mcpkg:prompt:create", "create_prompt", " CREATE_PROMPT "] {
         assert_eq!(found(&mut client, json!({ "query": query })), ["mcpkg:prompt:create"], "{query}");
     }
-    // One word may be the name of one command and what others are about.
+    // A word may be the name of one command and also describe others.
     assert!(found(&mut client, json!({ "query": "status" })).len() > 1);
     assert!(found(&mut client, json!({ "query": "status", "group": "mcpkg" })).len() > 1);
     client.finish();
 }
 
 #[test]
-fn a_command_is_found_in_each_way_that_it_can_be_written() {
+fn a_command_is_found_by_each_form_of_its_id() {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let whole = data(&mut client, "get_command_spec", json!({ "id": "mcpkg:prompt:create" }));
@@ -185,7 +185,7 @@ fn failures_are_typed_in_both_eras() {
         assert_eq!(wrong["code"], "E_INVALID_ARGUMENT");
         let wrong = failure(&mut client, "search_commands", json!({ "query": 5 }));
         assert_eq!(wrong["code"], "E_INVALID_ARGUMENT");
-        // Another minor version is taken.
+        // Another minor version is accepted.
         data(&mut client, "search_commands", json!({ "query": "prompt", "schema_version": "1.7" }));
         client.finish();
     }

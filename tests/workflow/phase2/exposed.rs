@@ -1,4 +1,4 @@
-//! Workflows that agents have as tools.
+//! Tests workflows that are exposed to agents as tools.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::Client;
 
 const TOOL: &str = "workflow__new_app";
 
-/// A project with the workflow as a tool.
+/// Returns a project whose workflow is exposed as a tool.
 fn exposed() -> Ground {
     let ground = Ground::new();
     ground.scratch.file("app.yaml", APP);
@@ -22,7 +22,7 @@ fn tool(client: &mut Client, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn an_exposed_workflow_is_a_tool_and_runs_where_a_person_consents() {
+fn an_exposed_workflow_is_a_tool_and_runs_after_consent() {
     let ground = exposed();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let listed = tool(&mut client, TOOL).expect("the tool is listed");
@@ -41,7 +41,7 @@ fn an_exposed_workflow_is_a_tool_and_runs_where_a_person_consents() {
     let pending = call(&mut client, TOOL, json!({ "name": "web", "nonce": nonce, "wait_s": 0 }));
     assert_eq!((&pending["error"]["code"], ground.changes()), (&json!("E_CONSENT_PENDING"), 0));
     ground.approve(&asked);
-    // The consent is to these values, and to no others.
+    // The consent covers only these values.
     let other = call(&mut client, TOOL, json!({ "name": "other", "nonce": nonce, "wait_s": 0 }));
     assert_eq!(other["error"]["code"], "E_CONSENT_MISMATCH", "{other}");
     let ran = call(&mut client, TOOL, json!({ "name": "web", "nonce": nonce, "wait_s": 20 }));
@@ -51,7 +51,7 @@ fn an_exposed_workflow_is_a_tool_and_runs_where_a_person_consents() {
 }
 
 #[test]
-fn each_running_server_is_told_of_the_tool_and_of_its_end() {
+fn running_servers_announce_when_a_tool_appears_or_disappears() {
     let ground = Ground::new();
     ground.scratch.file("app.yaml", APP);
     ground.scratch.ok(&["workflow", "import", "app.yaml"]);
@@ -74,7 +74,7 @@ fn each_running_server_is_told_of_the_tool_and_of_its_end() {
 }
 
 #[test]
-fn what_was_changed_since_is_said_to_do_all_that_one_can() {
+fn the_annotations_of_a_changed_workflow_assume_the_worst() {
     let ground = exposed();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     ground.scratch.file("app.yaml", APP.replace("An app", "a").replace("plan: small", "plan: large"));
@@ -84,7 +84,7 @@ fn what_was_changed_since_is_said_to_do_all_that_one_can() {
     ground.scratch.ok(&["workflow", "expose", "new_app", "--yes"]);
     let hints = tool(&mut client, TOOL).expect("the tool")["annotations"].clone();
     assert_eq!(hints["destructiveHint"], false, "{hints}");
-    // A new name is a new tool; a deleted workflow is none, and one again once it is restored.
+    // A renamed workflow is a new tool. A deleted workflow is not a tool until it is restored.
     ground.scratch.ok(&["workflow", "rename", "new_app", "app2"]);
     assert!(tool(&mut client, TOOL).is_none() && tool(&mut client, "workflow__app2").is_some());
     let long = "a".repeat(55);
@@ -102,7 +102,7 @@ fn what_was_changed_since_is_said_to_do_all_that_one_can() {
 }
 
 #[test]
-fn a_tool_that_runs_commands_is_none_itself_and_is_refused_as_execute_is() {
+fn an_exposed_workflow_is_not_a_command_and_is_refused_like_execute() {
     let ground = exposed();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let found = call(&mut client, "search_commands", json!({ "query": "new_app" }));
@@ -127,7 +127,7 @@ fn a_tool_that_runs_commands_is_none_itself_and_is_refused_as_execute_is() {
 }
 
 #[test]
-fn only_what_can_be_run_is_exposed_and_without_a_yes_nothing_is() {
+fn only_runnable_workflows_are_exposed_and_only_after_confirmation() {
     let ground = Ground::new();
     let scratch = &ground.scratch;
     scratch.file("app.yaml", APP);

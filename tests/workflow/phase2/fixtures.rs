@@ -1,4 +1,4 @@
-//! Fixtures, and plans held against what they expect.
+//! Tests fixtures of workflows: plans are compared with what the fixtures expect.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ expect:
   findings: []
 ";
 
-/// A project that keeps the note, with a fixture that holds.
+/// Returns a project with the workflow and a fixture that passes.
 fn kept() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("note.yaml", NOTE);
@@ -24,7 +24,7 @@ fn kept() -> Scratch {
 }
 
 #[test]
-fn a_plan_that_is_as_it_was_expected_passes_and_any_other_is_shown_by_name() {
+fn a_fixture_passes_if_the_plan_matches_and_else_its_name_is_shown() {
     let scratch = kept();
     assert!(scratch.ok(&["workflow", "test"]).contains("passed"));
     scratch.file(
@@ -55,7 +55,7 @@ fn a_plan_that_is_as_it_was_expected_passes_and_any_other_is_shown_by_name() {
 fn a_text_with_errors_fails_its_fixtures_unless_they_expect_them() {
     let scratch = kept();
     scratch.file("note.yaml", NOTE.replace("mcpkg:prompt:create", "mcpkg:prompt:creat"));
-    // It is kept, and the exit status says that it has errors.
+    // The workflow is imported nevertheless. The exit status shows that it has errors.
     let ran = scratch.run(&["workflow", "import", "note.yaml", "--update"]);
     assert!(ran.status == 1 && ran.stderr.contains("unknown_command"), "{ran}");
     let ran = scratch.run(&["workflow", "test"]);
@@ -66,7 +66,7 @@ fn a_text_with_errors_fails_its_fixtures_unless_they_expect_them() {
 }
 
 #[test]
-fn a_plan_takes_a_fixture_by_its_name() {
+fn a_plan_uses_the_values_of_a_named_fixture() {
     let scratch = kept();
     let plan = scratch.json(&["workflow", "plan", "keep_note", "--fixture", "ready"]);
     assert_eq!(plan["plan"]["inputs_required"], json!([]));
@@ -85,7 +85,7 @@ fn a_plan_takes_a_fixture_by_its_name() {
 }
 
 #[test]
-fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
+fn fixtures_are_exported_and_imported_with_their_workflow() {
     let scratch = kept();
     scratch.file("out/about.txt", "Exported");
     scratch.ok(&["workflow", "export", "keep_note", "--to", "out/keep_note.yaml"]);
@@ -94,7 +94,7 @@ fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "workflow", "import", "out"]);
     scratch.ok(&["-p", "q", "workflow", "test", "keep_note", "--fixture", "ready"]);
-    // What it brings is there already.
+    // The folder contains nothing new.
     let again = scratch.json(&["-p", "q", "workflow", "import", "out"]);
     assert_eq!(again["workflows"][0]["action"], "unchanged");
     let changed = std::fs::read_to_string(&beside).expect("the fixtures").replace("hi", "ho");
@@ -108,7 +108,7 @@ fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
 }
 
 #[test]
-fn fixtures_stay_with_their_workflow_and_hold_no_secret() {
+fn fixtures_follow_their_workflow_and_contain_no_secret() {
     let scratch = kept();
     scratch.ok(&["workflow", "rename", "keep_note", "other"]);
     scratch.ok(&["workflow", "delete", "other"]);

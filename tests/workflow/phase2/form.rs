@@ -1,4 +1,4 @@
-//! The form of a text: its rows, what fits in each, and edits that keep the rest.
+//! Tests the form view of a workflow: its rows, the suggestions for each row, and edits that keep the rest of the text.
 
 use serde_json::{Value, json};
 
@@ -34,13 +34,13 @@ fn rows<'v>(list: &'v Value, key: &str) -> Vec<&'v str> {
     list.as_array().expect("rows").iter().map(|row| row[key].as_str().expect("a text")).collect()
 }
 
-/// The text after `mcpkg workflow set app.yaml` with these arguments.
+/// Returns the text after `mcpkg workflow set app.yaml` with these arguments.
 fn set(scratch: &Scratch, arguments: &[&str]) -> String {
     scratch.ok(&[&["workflow", "set", "app.yaml"], arguments].concat())
 }
 
 #[test]
-fn a_text_is_described_as_rows_with_type_need_and_value() {
+fn a_workflow_is_described_as_rows_with_type_requirement_and_value() {
     let ground = ground();
     let found = ground.scratch.json(&["workflow", "describe", "app.yaml"]);
     assert_eq!((&found["workflow"], rows(&found["inputs"], "name")), (&json!("app_with_db"), vec!["name", "region"]));
@@ -63,7 +63,7 @@ fn a_text_is_described_as_rows_with_type_need_and_value() {
     );
     let stack = argument("stack");
     assert_eq!((&stack["default"], stack.get("value"), stack.get("line")), (&json!("\"stack-24\""), None, None));
-    // A text that is being written has a form too.
+    // An incomplete text also has a form.
     ground.scratch.file("app.yaml", TEXT.replace("    if: inputs.name", "    if: [}"));
     assert_eq!(ground.scratch.json(&["workflow", "describe", "app.yaml"])["steps"][0]["id"], "create_app");
     let shown = ground.scratch.ok(&["workflow", "describe", "app.yaml"]);
@@ -79,7 +79,7 @@ fn a_value_is_set_in_its_place_and_the_rest_stays() {
     let found = scratch.json(&["workflow", "set", "app.yaml", "/steps/0/with/region", "inputs.region"]);
     let span = &found["edits"][0]["span"];
     assert_eq!((&span["line"], &span["column"], &span["end_column"]), (&json!(12), &json!(15), &json!(35)), "{found}");
-    // A new argument, with the input that it names.
+    // Add an argument, and the input that it uses.
     assert_eq!(
         set(scratch, &["/steps/1/with/app_id", "inputs.app", "--new-input"]),
         TEXT.replace("{plan: small}", "{plan: small, app_id: \"${{ inputs.app }}\"}")
@@ -102,7 +102,7 @@ fn a_value_is_set_in_its_place_and_the_rest_stays() {
 }
 
 #[test]
-fn what_fits_is_ranked_by_tag_and_a_line_says_what_is_typed() {
+fn suggestions_are_ranked_by_tag_and_follow_the_cursor() {
     let ground = ground();
     let suggest = |arguments: &[&str]| ground.scratch.json(&[&["workflow", "suggest", "app.yaml"], arguments].concat());
     let found = suggest(&["--pointer", "/steps/1/with/app_id"]);
@@ -118,7 +118,7 @@ fn what_fits_is_ranked_by_tag_and_a_line_says_what_is_typed() {
     assert!(request.starts_with("GET 127.0.0.1:") && request.ends_with("/apps"), "{request}");
     let commands = suggest(&["--pointer", "/steps/-", "--partial", "apps create"]);
     assert_eq!(commands["values"][0]["value"], "hosting:apps:create", "{commands:#}");
-    // While typing: the names of arguments, a path in an expression, a command.
+    // Suggest while the user types: a command, an argument's name.
     ground.scratch.file("app.yaml", format!("{TEXT}  - id: x\n    run: hosting:apps:cre\n    with:\n      na\n"));
     let command = suggest(&["--line", "17", "--column", "26"]);
     assert_eq!(
@@ -134,7 +134,7 @@ fn what_fits_is_ranked_by_tag_and_a_line_says_what_is_typed() {
 }
 
 #[test]
-fn a_provider_is_called_only_when_it_is_asked_for_values() {
+fn a_provider_runs_only_if_its_values_are_requested() {
     let ground = ground();
     let before = ground.api.seen().len();
     ground.scratch.json(&["workflow", "suggest", "app.yaml", "--pointer", "/steps/1/with/app_id"]);
@@ -146,7 +146,7 @@ fn a_provider_is_called_only_when_it_is_asked_for_values() {
 }
 
 #[test]
-fn a_save_names_the_revision_that_it_replaces() {
+fn a_save_fails_if_it_names_an_outdated_revision() {
     let ground = ground();
     let scratch = &ground.scratch;
     let text = TEXT.replace("regoin", "region").replace("{plan: small}", "{plan: small, app_id: a}");
@@ -164,11 +164,11 @@ fn a_save_names_the_revision_that_it_replaces() {
         overtaken.stderr.contains("is at revision 2, not 1")
             && overtaken.stderr.contains("workflow diff app_with_db 1 2")
     );
-    // A text that is not stored yet is compared by meaning too.
+    // A text that is not saved can also be compared by meaning.
     scratch.file("app.yaml", &text);
     let found = scratch.json(&["workflow", "diff", "app_with_db", "--with", "app.yaml"]);
     assert_eq!(found["summary"], json!(["step 'add_db': with.plan changed: \"large\" -> \"small\""]));
-    // The draft of an agent is based on the revision that the editor showed.
+    // The agent's draft is based on the revision that the editor shows.
     let draft = scratch.json(&["draft", "add", "app.yaml", "--replaces", "app_with_db"]);
     let id = draft["id"].as_str().expect("an id");
     let edit = scratch.run(&["draft", "edit", id, "--from", "app.yaml", "--revision", "1"]);

@@ -1,4 +1,4 @@
-//! Workflows made of what was run.
+//! Tests workflows that are inferred from recorded runs.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{APP, Ground, call, run};
 use crate::support::Client;
 
 #[test]
-fn a_workflow_is_made_again_of_its_own_run() {
+fn a_workflow_is_inferred_from_its_own_run() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let ran = run(&ground, &mut client, APP, json!({ "name": "web" }));
@@ -23,13 +23,13 @@ fn a_workflow_is_made_again_of_its_own_run() {
     let told = draft["diagnostics"].as_array().expect("diagnostics");
     let of_reference = told.iter().find(|told| told["argument"] == "app_id").expect("a diagnostic");
     assert_eq!(of_reference["confidence"], "high", "{of_reference}");
-    // It is a draft as the contract has it: what takes one takes this.
+    // The draft has the contract's format, so tools that take a draft accept it.
     let rendered = call(&mut client, "render_yaml", json!({ "draft": draft }));
     assert_eq!(rendered["yaml"], inferred["yaml"], "{rendered}");
     assert_eq!(rendered.get("warnings"), None, "{rendered}");
     let checked = call(&mut client, "validate_workflow", json!({ "yaml": inferred["yaml"] }));
     assert_eq!(checked["errors"], json!([]));
-    // The same runs make the same workflow, also where nobody names them.
+    // The same runs give the same workflow, even if nobody names the runs.
     let newest = call(&mut client, "infer_workflow_from_session", json!({ "name": "again" }));
     assert_eq!(newest, inferred);
     let shell = ground.scratch.ok(&["workflow", "infer", "--since", "1h", "--name", "again"]);
@@ -38,7 +38,7 @@ fn a_workflow_is_made_again_of_its_own_run() {
 }
 
 #[test]
-fn reads_that_nothing_uses_are_left_out_and_secrets_are_never_in_it() {
+fn unused_reads_are_left_out_and_secrets_become_inputs() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
@@ -61,7 +61,7 @@ fn reads_that_nothing_uses_are_left_out_and_secrets_are_never_in_it() {
     assert_eq!(draft["steps"][2]["with"]["app_id"], "${{ steps.apps_list.output[0].id }}");
     assert!(!inferred.to_string().contains("ghp_"), "{inferred:#}");
     assert_eq!((&draft["inputs"][0]["name"], &draft["inputs"][0]["type"]), (&json!("name"), &json!("secret")));
-    // Of a mapping the secret alone is an input.
+    // Within a mapping, only the secret becomes an input.
     let env = json!({ "LEVEL": "debug", "API_KEY": "${{ inputs.api_key }}" });
     assert_eq!(draft["steps"][1]["with"]["env"], env, "{draft:#}");
     let key = draft["inputs"].as_array().expect("inputs").iter().find(|input| input["name"] == "api_key");
@@ -74,7 +74,7 @@ fn reads_that_nothing_uses_are_left_out_and_secrets_are_never_in_it() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn an_invalid_log_is_refused() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     for (arguments, code) in [

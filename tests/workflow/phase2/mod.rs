@@ -1,4 +1,5 @@
-//! Phase II: fixtures, workflows that are tools, workflows made of runs, providers while a text is written, templates.
+//! Tests of contract 004's phase II: fixtures, exposed workflows, inferred workflows, suggested providers and
+//! templates.
 
 mod exposed;
 mod fixtures;
@@ -30,7 +31,7 @@ steps:
 final_output: {app: '${{ steps.create_app.output.id }}'}
 ";
 
-/// Runs a text as an agent does, once a person approved it, and returns the run.
+/// Runs a workflow as an agent, with a person's approval. Returns the run.
 fn run(ground: &Ground, client: &mut Client, text: &str, inputs: Value) -> Value {
     let arguments = json!({ "yaml": text, "inputs": inputs, "wait_s": 0 });
     let asked = execute(client, arguments.clone());
@@ -40,7 +41,7 @@ fn run(ground: &Ground, client: &mut Client, text: &str, inputs: Value) -> Value
     ran
 }
 
-/// Calls a tool that answers an object, and returns it.
+/// Calls a tool and returns the object in its result.
 fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
     let object = match result["structuredContent"].is_object() {

@@ -1,4 +1,4 @@
-//! Providers for a text that is being written.
+//! Tests the suggestions of providers for an incomplete workflow.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ steps:
 }
 
 #[test]
-fn lines_that_are_no_yaml_yet_do_not_matter_and_what_is_no_place_is_said() {
+fn incomplete_lines_are_tolerated_and_invalid_positions_reported() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let broken = TEXT.replace("    if: ${{ inputs. }}", "    if: [}");

@@ -1,4 +1,4 @@
-//! Templates: built in and a project's own.
+//! Tests built-in templates, and a project's own ones.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn made(client: &mut Client, name: &str, parameters: Value) -> Value {
 }
 
 #[test]
-fn the_templates_that_are_built_in_make_workflows_without_errors() {
+fn the_built_in_templates_make_workflows_without_errors() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let listed = call(&mut client, "list_templates", json!({}));
@@ -44,7 +44,7 @@ fn the_templates_that_are_built_in_make_workflows_without_errors() {
 }
 
 #[test]
-fn parameters_are_held_against_what_they_are() {
+fn parameters_are_checked_against_their_declarations() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
     let both = |wait: &str| json!({ "create": "hosting:apps:create", "wait": wait });
@@ -61,7 +61,7 @@ fn parameters_are_held_against_what_they_are() {
         let refused = made(&mut client, "create_and_wait", parameters.clone());
         assert_eq!(refused["error"]["code"], code, "{parameters}: {refused}");
     }
-    // A text is a literal in an expression, whatever stands in it.
+    // In an expression, any text becomes a literal.
     let mut tricky = both("hosting:apps:info");
     tricky["state"] = json!("name");
     tricky["ready"] = json!("it's \"up\" }} == true");
@@ -100,7 +100,7 @@ fn a_project_keeps_templates_of_its_own() {
     assert!(there.status == 1 && there.stderr.contains("--update"), "{there}");
     scratch.ok(&["template", "add", "ours.yaml", "--update"]);
     scratch.ok(&["check", "--deep"]);
-    // One of a built-in's name goes before it, and gives way again.
+    // A project's template with a built-in name takes precedence until it is removed.
     scratch.file("wait.yaml", OURS.replace("template: ours", "template: create_and_wait"));
     scratch.ok(&["template", "add", "wait.yaml"]);
     assert!(scratch.ok(&["template", "show", "create_and_wait"]).contains("title: Ours"));

@@ -1,4 +1,4 @@
-//! A plugin's tools as commands: found, described, run with consent, as steps and as providers.
+//! Tests plugin tools as commands: they are found, described, run with consent, and used as steps and as providers.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn execute(client: &mut Client, arguments: Value) -> Value {
     client.result("tools/call", json!({ "name": "execute", "arguments": arguments }))["structuredContent"].clone()
 }
 
-/// The person approves what an agent asks for.
+/// Approves, as a person, the consent request in the error `asked`.
 fn approve(ground: &Ground, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().unwrap_or_else(|| panic!("no request: {asked}"));
     let id = uuid::Uuid::parse_str(id).expect("an id");
@@ -53,7 +53,7 @@ fn a_tool_is_found_without_a_start_and_run_with_consent() {
 }
 
 #[test]
-fn a_password_of_a_tool_is_sent_and_kept_nowhere() {
+fn a_password_for_a_tool_is_sent_and_not_stored() {
     let secret = json!({ "type": "string", "format": "password" });
     let mut login = crate::support::plugin::tool(
         "login",
@@ -76,7 +76,7 @@ fn a_password_of_a_tool_is_sent_and_kept_nowhere() {
     asks["nonce"] = asked["error"]["details"]["nonce"].clone();
     asks["wait_s"] = json!(30);
     let answer = execute(&mut client, asks);
-    // The tool repeats what it was given.
+    // The tool's answer repeats its arguments.
     let said = answer["final_output"].as_str().unwrap_or_else(|| panic!("{answer}"));
     assert!(said.contains("\"code\":\"***\"") && said.contains("\"user\":\"ada\""), "{said}");
     client.finish();
@@ -158,7 +158,7 @@ fn odd_tools_are_left_out_and_named() {
 }
 
 #[test]
-fn what_a_plugin_says_of_its_tools_counts_once_a_person_says_so() {
+fn a_plugins_annotations_count_only_after_a_person_trusts_them() {
     let mut read = crate::support::plugin::tool("read_it", "Reads", json!({}));
     read["annotations"] = json!({ "readOnlyHint": true });
     let mut lose = crate::support::plugin::tool("lose_it", "Loses", json!({}));
@@ -179,7 +179,7 @@ fn what_a_plugin_says_of_its_tools_counts_once_a_person_says_so() {
     assert!(ran.status == 1 && ran.stderr.contains("Only a person at a terminal"), "{ran}");
     ground.person_runs(&["plugin", "set"], json!({ "name": "toy", "trust_annotations": true })).expect("it is set");
     assert_eq!(effects(), told([("read", "safe"), ("destroy", "idempotent")]));
-    // To take that back needs nobody.
+    // Anybody may withdraw this trust.
     ground.scratch.ok(&["plugin", "set", "toy", "--trust-annotations", "false"]);
     assert_eq!(effects(), told([("write", "none"), ("write", "none")]));
 }

@@ -1,4 +1,4 @@
-//! What changes about a plugin: what it lists, what is started, who may run it.
+//! Tests changes to a plugin: of its tools, its command line, and the machine that runs it.
 
 use mcpkg_core::consent::approvable::Approvable as _;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Ground, call, person, person_runs, tools};
 use crate::support::plugin::{Play, tool};
 use crate::support::{Scratch, eventually, skipped};
 
-/// What the plugin lists later: one tool says something else, one is gone, one is new.
+/// Returns the tools that the plugin lists later: one has another description, one is missing, and one is new.
 fn later() -> Value {
     let text = json!({ "text": { "type": "string" } });
     json!([
@@ -18,10 +18,10 @@ fn later() -> Value {
 }
 
 #[test]
-fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_looks() {
+fn a_changed_tool_is_not_run_by_an_old_plan_and_is_flagged_until_reviewed() {
     let ground = Ground::new();
     ground.play.now(&json!({ "tools": later() }));
-    // What was planned is what it listed before; once it runs it lists another.
+    // The call was planned with the old tools, but the started plugin lists the new ones.
     let failed = ground.call("toy:add_note", json!({})).expect_err("another tool");
     assert_eq!((failed.error.code().name(), failed.may_be_done), ("E_PLAN_CHANGED", false), "{}", failed.error);
     assert!(!ground.play.log().iter().any(|line| line.starts_with("called")));
@@ -45,13 +45,13 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
     ] {
         assert!(ran.stdout.contains(line), "{line}: {ran}");
     }
-    // Who is asked for consent is told so.
+    // The consent request reports the change.
     let asked = ground.scratch.run(&["--json", "command", "run", "toy:add_note", "--arg", "text=a", "--yes"]);
     assert!(
         asked.stdout.contains("this tool changed since a person last approved it: `mcpkg plugin check toy`"),
         "{asked}"
     );
-    // --yes does not look for anybody.
+    // `--yes` does not count as a person's review.
     assert_eq!(ground.scratch.run(&["plugin", "check", "toy", "--yes"]).status, 3);
     assert_eq!(ground.listed()["state"], "changed");
     let taken = ground.person_runs(&["plugin", "check"], json!({ "name": "toy" })).expect("it is looked at");
@@ -62,7 +62,7 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
 }
 
 #[test]
-fn nobodys_word_counts_for_a_tool_that_changed() {
+fn trusted_annotations_do_not_count_for_a_changed_tool() {
     let hinted = |description: &str| {
         let mut read = tool("read_it", description, json!({}));
         read["annotations"] = json!({ "readOnlyHint": true });
@@ -80,7 +80,7 @@ fn nobodys_word_counts_for_a_tool_that_changed() {
 }
 
 #[test]
-fn what_a_running_plugin_tells_reaches_every_process() {
+fn a_tool_list_change_of_a_running_plugin_reaches_every_process() {
     let ground = Ground::new();
     ground.play.now(&json!({ "tools": tools(), "call": "tell" }));
     ground.call("toy:add_note", json!({})).expect("an answer");
@@ -88,14 +88,14 @@ fn what_a_running_plugin_tells_reaches_every_process() {
     more.as_array_mut().expect("a list").push(tool("late", "Comes late", json!({})));
     ground.play.now(&json!({ "tools": more, "call": "tell" }));
     ground.call("toy:add_note", json!({})).expect("an answer");
-    // The shell, which is another process.
+    // Search in a shell, which is another process.
     let found = || ground.scratch.json(&["command", "search", "late"])["results"][0]["id"] == "toy:late";
     eventually("the new tool is found", || found().then_some(()));
     assert_eq!(ground.listed()["changed"]["added"], json!(["late"]));
 }
 
 #[test]
-fn what_another_process_changes_is_started_anew_once_a_person_saw_it() {
+fn a_plugin_changed_by_another_process_is_restarted_after_a_review() {
     let ground = Ground::new();
     ground.call("toy:add_note", json!({})).expect("an answer");
     let started = ground.play.logged("started").len();
@@ -117,7 +117,7 @@ fn what_another_process_changes_is_started_anew_once_a_person_saw_it() {
 }
 
 #[test]
-fn somebody_elses_plugin_is_shown_and_not_run() {
+fn a_plugin_that_is_not_approved_here_is_shown_but_not_run() {
     let ground = Ground::new();
     let started = ground.play.logged("started").len();
     std::fs::remove_dir_all(ground.scratch.state().join("mcpkg/approved/plugins")).expect("nothing is approved");
@@ -142,7 +142,7 @@ fn somebody_elses_plugin_is_shown_and_not_run() {
 }
 
 #[test]
-fn secrets_of_a_plugin_are_in_no_row_and_no_answer() {
+fn secrets_of_a_plugin_are_not_stored_or_shown() {
     const SECRET: &str = "correct-horse-battery";
     let scratch = Scratch::with_project();
     let play = Play::new(scratch.path(), &json!({ "tools": tools(), "call": "die" }));
@@ -154,7 +154,7 @@ fn secrets_of_a_plugin_are_in_no_row_and_no_answer() {
     let missing = person_runs(&scratch, &["plugin", "add"], given.clone()).expect_err("no secret");
     assert_eq!(missing.code().name(), "E_SECRET_MISSING", "{missing}");
     assert_eq!(scratch.json(&["mcp", "list"])["servers"], json!([]), "nothing was stored");
-    // The shell has the variable; the plugin says it aloud as it dies.
+    // The variable is set in the environment. The plugin prints it as it dies.
     let mut import = scratch.command();
     let file = json!({ "mcpServers": { "toy": {
         "command": given["command"][0], "args": given["command"].as_array().expect("words")[1..],

@@ -1,4 +1,4 @@
-//! What goes wrong with plugins: each ends in an error of its own, in time, and nothing of it runs on.
+//! Tests faulty plugins. Each fault ends in time with a specific error, and leaves no process behind.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ fn ground(call: &str) -> Ground {
     Ground::playing(json!({ "tools": tools(), "call": call }))
 }
 
-/// Waits until nothing of the plugin runs.
+/// Waits until no process of the plugin runs.
 fn over(ground: &Ground) {
     eventually("nothing of the plugin runs", || ground.play.is_over().then_some(()));
 }
 
 #[test]
-fn one_that_dies_in_a_call_is_told_with_its_last_words_and_started_again() {
+fn a_plugin_that_dies_is_reported_with_its_stderr_and_restarted() {
     let ground = ground("die");
     let (code, message, may_be_done) = ground.fails("toy:add_note");
     assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true), "{message}");
@@ -27,13 +27,13 @@ fn one_that_dies_in_a_call_is_told_with_its_last_words_and_started_again() {
     over(&ground);
     assert_eq!(ground.listed()["state"], "backing_off");
     ground.play.now(&json!({ "tools": tools() }));
-    // After a pause of a second it is started again, by the call.
+    // After a pause of one second, the call starts the plugin again.
     let answered = ground.call("toy:add_note", json!({ "text": "a" })).expect("an answer");
     assert_eq!(answered.output, "add_note: {\"text\":\"a\"}");
 }
 
 #[test]
-fn one_that_forks_leaves_no_child() {
+fn a_plugin_that_forks_leaves_no_child() {
     let ground = ground("fork");
     let (code, message, _) = ground.fails("toy:add_note");
     assert_eq!(code, "E_PLUGIN_FAILED", "{message}");
@@ -53,7 +53,7 @@ fn endless_lines_and_floods_are_cut() {
 }
 
 #[test]
-fn silence_ends_with_the_time_that_a_call_has() {
+fn a_silent_plugin_ends_with_the_timeout_of_the_call() {
     let ground = ground("silent");
     ground.scratch.ok(&["plugin", "set", "toy", "--timeout", "2"]);
     let begun = Instant::now();
@@ -61,7 +61,7 @@ fn silence_ends_with_the_time_that_a_call_has() {
     assert_eq!((code.as_str(), may_be_done), ("E_TIMEOUT", true), "{message}");
     assert!(begun.elapsed() >= Duration::from_secs(2));
     over(&ground);
-    // One that never greets.
+    // The plugin starts, but does not answer the handshake.
     ground.play.now(&json!({ "tools": tools(), "start": "silent" }));
     let (code, message, may_be_done) = ground.fails("toy:add_note");
     assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_UNAVAILABLE", false), "{message}");
@@ -70,7 +70,7 @@ fn silence_ends_with_the_time_that_a_call_has() {
 }
 
 #[test]
-fn a_call_that_is_given_up_ends_at_once_and_the_plugin_hears_of_it() {
+fn a_canceled_call_ends_at_once_and_the_plugin_is_notified() {
     let ground = ground("silent");
     let cancelled = CancellationToken::new();
     let context = Context { cancelled: cancelled.clone(), ..ground.person() };
@@ -85,7 +85,7 @@ fn a_call_that_is_given_up_ends_at_once_and_the_plugin_hears_of_it() {
 }
 
 #[test]
-fn one_that_never_starts_is_let_be_and_a_person_may_try() {
+fn a_plugin_that_keeps_failing_is_skipped_until_plugin_check_succeeds() {
     let ground = Ground::new();
     ground.play.now(&json!({ "tools": tools(), "start": "die" }));
     for _ in 0..3 {
@@ -93,7 +93,8 @@ fn one_that_never_starts_is_let_be_and_a_person_may_try() {
         assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_UNAVAILABLE", false), "{message}");
         assert!(message.contains("I never start"), "{message}");
     }
-    // Failures that were long ago do not count, and ten of late are enough: kept in the row, so that every process goes by them.
+    // After ten failures within an hour, mcpkg skips the plugin. The times are in the database, so all processes see
+    // them.
     let now = ground.person().clock.now();
     let fail = |times: Vec<i64>| {
         let store = ground.scratch.store();
@@ -120,7 +121,7 @@ fn one_that_never_starts_is_let_be_and_a_person_may_try() {
 }
 
 #[test]
-fn a_plugin_asks_nothing_and_a_tools_own_failure_is_one() {
+fn requests_from_a_plugin_are_declined_and_a_tools_error_is_a_failure() {
     let ground = ground("ask");
     ground.call("toy:add_note", json!({})).expect("an answer");
     let answers = || ground.play.log().iter().filter(|line| line.starts_with("answered")).cloned().collect::<Vec<_>>();
@@ -135,12 +136,12 @@ fn a_plugin_asks_nothing_and_a_tools_own_failure_is_one() {
 }
 
 #[test]
-fn one_that_is_removed_while_it_works_ends_with_its_call() {
+fn a_plugin_that_is_removed_during_a_call_ends_with_the_call() {
     let ground = ground("silent");
     std::thread::scope(|scope| {
         let calling = scope.spawn(|| ground.fails("toy:add_note"));
         eventually("the call arrives", || ground.play.log().contains(&"called add_note".to_owned()).then_some(()));
-        // By another process.
+        // Another process removes the plugin.
         ground.scratch.ok(&["plugin", "remove", "toy", "--yes"]);
         let (code, message, may_be_done) = calling.join().expect("a thread");
         assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true));
@@ -150,7 +151,7 @@ fn one_that_is_removed_while_it_works_ends_with_its_call() {
 }
 
 #[test]
-fn one_that_is_not_used_ends() {
+fn an_unused_plugin_is_stopped() {
     let ground = Ground::new();
     ground.scratch.ok(&["plugin", "set", "toy", "--idle", "1"]);
     ground.call("toy:add_note", json!({})).expect("an answer");

@@ -1,18 +1,18 @@
-//! Tools as servers list them: with schemas of every kind, and without one.
+//! Tests tools with unusual schemas, or without any.
 
 use serde_json::{Value, json};
 
 use super::{Ground, tools};
 use crate::support::plugin::tool;
 
-/// Lists these tools beside `add_note`, in their wire form.
+/// Creates a plugin that lists these tools in addition to `add_note`. They are given in their wire format.
 fn listing(tools: Value) -> Ground {
     let mut all = vec![tool("add_note", "Adds a note", json!({ "text": { "type": "string" } }))];
     all.extend(tools.as_array().expect("a list").iter().cloned());
     Ground::playing(json!({ "tools": all }))
 }
 
-/// The arguments of a command: each name with what it takes.
+/// Returns the arguments of a command, each as its name and type.
 fn arguments(ground: &Ground, id: &str) -> Vec<String> {
     let spec = ground.scratch.json(&["command", "show", id]);
     let flags = spec["flags"].as_array().unwrap_or_else(|| panic!("{spec}"));
@@ -27,7 +27,7 @@ fn arguments(ground: &Ground, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn one_odd_tool_does_not_take_the_others_with_it() {
+fn one_invalid_tool_does_not_hide_the_others() {
     for era in ["handshake", "modern"] {
         let odd = json!([
             { "name": "no_schema", "description": null, "annotations": null },
@@ -103,7 +103,7 @@ fn arguments_are_found_wherever_a_schema_has_them() {
     ] {
         assert_eq!(arguments(&ground, id), expected, "{id}");
     }
-    // What the branches take may be given, and none of them has to be.
+    // Arguments from all branches are accepted, and none of them is required.
     let called = ground.call("toy:any", json!({ "b": 1 })).expect("an answer");
     assert_eq!(called.output, json!("any: {\"b\":1}"));
     let called = ground.call("toy:nulls", json!({ "due": null, "mode": 3 })).expect("an answer");

@@ -1,4 +1,5 @@
-//! Plugins: MCP servers that mcpkg runs itself. What they play stands in `tests/support/plugin.rs`.
+//! Tests of plugins, which are MCP servers that mcpkg runs. `tests/support/plugin.rs` contains the plugin of these
+//! tests.
 
 mod called;
 mod changes;
@@ -18,13 +19,13 @@ use serde_json::{Value, json};
 use crate::support::Scratch;
 use crate::support::plugin::{Play, tool};
 
-/// A database with a project, whose plugin `toy` plays what it is told.
+/// A database with a project and the plugin `toy`, whose behavior `play` controls.
 pub struct Ground {
     pub scratch: Scratch,
     pub play: Play,
 }
 
-/// What the plugin lists.
+/// Returns the tools that the plugin lists.
 pub fn tools() -> Value {
     let text = json!({ "text": { "type": "string" } });
     json!([
@@ -39,7 +40,7 @@ impl Ground {
         Self::playing(json!({ "tools": tools() }))
     }
 
-    /// The plugin is added as it plays `what`.
+    /// Adds the plugin while it behaves as `what` describes.
     pub fn playing(what: Value) -> Self {
         let scratch = Scratch::with_project_here();
         let play = Play::new(scratch.path(), &what);
@@ -54,29 +55,30 @@ impl Ground {
         self.person_runs(&["plugin", "add"], given)
     }
 
-    /// A person at a terminal who says yes.
+    /// Returns the context of a person at a terminal who answers every question with yes.
     pub fn person(&self) -> Context {
         person(&self.scratch)
     }
 
-    /// Runs one of mcpkg's commands as that person.
+    /// Runs an operation of mcpkg as that person.
     pub fn person_runs(&self, cli: &[&str], arguments: Value) -> Result<Value, Error> {
         person_runs(&self.scratch, cli, arguments)
     }
 
-    /// Calls a command as that person, who consented.
+    /// Calls a command as that person, with consent.
     pub fn call(&self, id: &str, with: Value) -> Result<Answered, Failed> {
         call(&self.person(), id, with)
     }
 
-    /// The code and the message of a call that fails.
+    /// Calls a command that must fail. Returns the error's code and message, and whether the call may have had its
+    /// effect.
     #[track_caller]
     pub fn fails(&self, id: &str) -> (String, String, bool) {
         let failed = self.call(id, json!({})).expect_err("a failure");
         (failed.error.code().name().to_owned(), failed.error.message().to_owned(), failed.may_be_done)
     }
 
-    /// The plugin as `plugin list` has it.
+    /// Returns the plugin as `plugin list` shows it.
     pub fn listed(&self) -> Value {
         self.scratch.json(&["plugin", "list"])["plugins"][0].clone()
     }
@@ -84,23 +86,22 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // What a test started in this process ends with it.
+        // The test may have started the plugin in this process; removing the plugin stops it.
         let _ = self.person_runs(&["plugin", "remove"], json!({ "name": "toy" }));
     }
 }
 
-/// A person at a terminal who says yes.
+/// Returns the context of a person at a terminal who answers every question with yes.
 pub fn person(scratch: &Scratch) -> Context {
     Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..scratch.context() }
 }
 
-/// Runs one of mcpkg's commands as that person.
+/// Runs an operation of mcpkg as that person.
 pub fn person_runs(scratch: &Scratch, cli: &[&str], arguments: Value) -> Result<Value, Error> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments).expect("a call").run(&person(scratch)).map(|reply| reply.into_value())
 }
 
-/// Calls a command.
 pub fn call(context: &Context, id: &str, with: Value) -> Result<Answered, Failed> {
     let spec = reachable(context).spec(id).expect("commands").expect("the command");
     let with = with.as_object().expect("arguments").clone();

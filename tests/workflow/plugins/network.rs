@@ -1,4 +1,4 @@
-//! Plugins at an address: mcpkg itself, with another database and with the same one.
+//! Tests remote plugins. The plugin is mcpkg itself, with another database or with the same one.
 
 use serde_json::{Value, json};
 
@@ -30,20 +30,20 @@ fn another_mcpkg_is_a_plugin_in_both_eras() {
     let set = |era: &str| {
         let id = plugin().server.id;
         here.store().write(|db| mcpkg_store::plugins::set_era(db, id, era)).expect("kept");
-        // What is no longer what was started is started again.
+        // A changed description makes mcpkg connect again.
         here.ok(&["mcp", "set", "there", "--description", era]);
     };
     set("handshake");
     read();
     assert_eq!(plugin().era.map(|era| era.word()), Some("handshake"));
-    // A server that is gone is told, and nothing was asked of it.
+    // After the server ended, the error says that the plugin is unavailable, and that the call had no effect.
     server.end();
     let failed = call(&person(&here), "there:get_prompt", json!({ "name": "hello" })).expect_err("nobody");
     assert_eq!((failed.error.code().name(), failed.may_be_done), ("E_PLUGIN_UNAVAILABLE", false), "{}", failed.error);
 }
 
 #[test]
-fn one_that_speaks_otherwise_than_before_is_greeted_in_the_other_way() {
+fn a_plugin_that_switches_to_the_handshake_still_works() {
     let (here, there) = (Scratch::with_project(), Scratch::with_project());
     let play = crate::support::plugin::Play::new(here.path(), &json!({ "tools": super::tools(), "era": "modern" }));
     let mut given = play.given();
@@ -59,7 +59,7 @@ fn one_that_speaks_otherwise_than_before_is_greeted_in_the_other_way() {
 }
 
 #[test]
-fn mcpkg_is_no_plugin_of_its_own_database() {
+fn mcpkg_cannot_be_a_plugin_of_its_own_database() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let refused = tool_of(&scratch, &server, "me", json!({})).expect_err("itself");
@@ -71,14 +71,14 @@ fn mcpkg_is_no_plugin_of_its_own_database() {
     let refused = person_runs(&scratch, &["plugin", "add"], program).expect_err("itself");
     assert!(refused.message().contains("mcpkg itself"), "{refused}");
     assert_eq!(scratch.json(&["mcp", "list"])["servers"], json!([]));
-    // Another database's may be one.
+    // An mcpkg server with another database can be a plugin.
     let other = Scratch::with_project();
     let program = json!({ "name": "other", "command": [crate::support::BINARY, "serve", "--db", other.db()] });
     person_runs(&scratch, &["plugin", "add"], program).expect("it is added");
 }
 
 #[test]
-fn only_where_a_plugin_may_go_is_asked() {
+fn plugin_urls_without_https_or_with_private_addresses_are_refused() {
     let scratch = Scratch::with_project();
     let refused = |url: &str| {
         let refused = person_runs(&scratch, &["plugin", "add"], json!({ "name": "far", "url": url })).expect_err(url);

@@ -1,4 +1,4 @@
-//! `mcpkg plugin ...` as a user meets it.
+//! Tests the `mcpkg plugin` commands.
 
 use serde_json::json;
 
@@ -35,12 +35,12 @@ fn a_plugin_is_listed_changed_and_removed() {
         .iter()
         .filter_map(|event| event["kind"].as_str().filter(|kind| kind.starts_with("plugin")).map(str::to_owned))
         .collect();
-    // The second one was refused.
+    // The trail also contains the second `plugin set`, which was refused.
     assert_eq!(kinds, ["plugin.add", "plugin.set", "plugin.set", "plugin.remove"]);
 }
 
 #[test]
-fn names_are_one_name_space_with_catalogs() {
+fn plugins_and_catalogs_share_one_namespace() {
     let ground = Ground::new();
     let api =
         json!({ "openapi": "3.1.0", "info": { "title": "Toy", "version": "1" }, "paths": { "/a": { "get": {} } } });
@@ -56,7 +56,7 @@ fn names_are_one_name_space_with_catalogs() {
         let refused = ground.person_runs(&["plugin", "add"], given).expect_err(name);
         assert!(refused.message().contains(why), "{refused}");
     }
-    // A server that takes such a name later has no commands, and `doctor` says why.
+    // A server that was renamed to a taken name has no commands. `doctor` reports why.
     ground.scratch.ok(&["mcp", "set", "toy", "--rename", "other"]);
     assert!(
         ground.scratch.json(&["command", "search", "note"])["results"]
@@ -71,7 +71,7 @@ fn names_are_one_name_space_with_catalogs() {
 }
 
 #[test]
-fn plugins_of_another_program_are_taken_over_and_not_started() {
+fn plugins_of_another_program_are_imported_but_not_started() {
     let scratch = Scratch::with_project();
     let file = json!({ "mcpServers": {
         "files": { "command": "npx", "args": ["-y", "files"], "env": { "TOKEN": "hunter22" }, "disabled": true, "tags": ["a"] },
@@ -107,7 +107,7 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
 }
 
 #[test]
-fn a_server_that_the_project_has_is_run_as_it_is() {
+fn plugin_add_uses_an_mcp_server_of_the_project() {
     let ground = Ground::new();
     ground.person_runs(&["plugin", "remove"], json!({ "name": "toy" })).expect("it is removed");
     let mut given = ground.play.given();

@@ -1,4 +1,4 @@
-//! `workflow run NAME --yes`, which a program may type: only what a person approved is run by it.
+//! Tests `workflow run NAME --yes`, which programs can call too. It runs only workflows that a person has approved.
 
 use super::Ground;
 use super::steps::TEXT;
@@ -7,7 +7,7 @@ use crate::support::{at_a_terminal, skipped};
 const RUN: [&str; 7] = ["workflow", "run", "app_with_db", "-i", "region=eu", "-i", "plan=small"];
 
 #[test]
-fn yes_runs_what_a_person_saved_at_a_terminal_and_nothing_else() {
+fn yes_runs_only_workflows_that_a_person_saved_at_a_terminal() {
     let ground = Ground::new();
     let scratch = &ground.scratch;
     scratch.file("app.yaml", TEXT);
@@ -16,7 +16,7 @@ fn yes_runs_what_a_person_saved_at_a_terminal_and_nothing_else() {
     let refused = scratch.run(&yes);
     assert!(refused.status == 1 && refused.stderr.contains("a person has to consent first"), "{refused}");
     assert!(refused.stderr.contains("`mcpkg workflow edit`"), "it says how to approve it: {refused}");
-    // Saved by a program it is as it was.
+    // A program saves it, so the new text is not approved.
     scratch.file("app.yaml", TEXT.replace("name: web", "name: api"));
     scratch.ok(&["workflow", "import", "app.yaml", "--update"]);
     assert_eq!(scratch.run(&yes).status, 1);
@@ -29,7 +29,7 @@ fn yes_runs_what_a_person_saved_at_a_terminal_and_nothing_else() {
     assert!(unconfirmed.status == 1 && unconfirmed.stderr.contains("confirm with --yes"), "{unconfirmed}");
     assert_eq!(scratch.ok(&yes), "api\n");
     assert_eq!(ground.api.apps(), 1);
-    // Another text is another matter, and so is one step of it.
+    // The approval covers neither a single step nor a changed text.
     let step = scratch.run(&["workflow", "run", "app_with_db", "--step", "create_app", "-i", "region=eu", "--yes"]);
     assert!(step.status == 1 && step.stderr.contains("a person has to consent"), "{step}");
     scratch.file("app.yaml", TEXT.replace("name: web", "name: mail"));
@@ -39,7 +39,7 @@ fn yes_runs_what_a_person_saved_at_a_terminal_and_nothing_else() {
 }
 
 #[test]
-fn yes_runs_what_a_person_approved_of_a_draft_on_this_machine() {
+fn yes_runs_a_draft_that_a_person_approved_on_this_machine() {
     let ground = Ground::new();
     let scratch = &ground.scratch;
     let yes = [&RUN[..], &["--yes"]].concat();
@@ -49,12 +49,12 @@ fn yes_runs_what_a_person_approved_of_a_draft_on_this_machine() {
         return skipped("there is no script of util-linux");
     }
     assert_eq!(scratch.ok(&yes), "web\n");
-    // Where nobody approved it the same database runs nothing.
+    // Without approvals on this machine, the same database runs nothing.
     for (folder, _) in scratch.approved().all(mcpkg_base::approved::Kind::Workflow).expect("records") {
         scratch.approved().withdraw(mcpkg_base::approved::Kind::Workflow, &folder).expect("it goes");
     }
     assert_eq!(scratch.run(&yes).status, 1);
-    // Leaving it as it is in the editor says that it was read.
+    // If a person leaves the text in the editor unchanged, this still counts as an approval.
     let mut edit = scratch.command();
     edit.env("EDITOR", "true").args(["workflow", "edit", "app_with_db"]);
     at_a_terminal(&edit, "").expect("script is there");

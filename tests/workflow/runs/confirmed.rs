@@ -1,4 +1,4 @@
-//! Steps that confirm by contract 000: one consent, to the workflow's plan, stands for all of it.
+//! Tests steps that need contract 000's confirm token. One consent to the workflow's plan covers them.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn a_deploy_within_a_workflow_is_consented_to_with_the_workflows_plan() {
     assert_eq!(done["state"], "succeeded", "{done}");
     assert_eq!(done["final_output"]["applied"], true, "{done}");
     assert!(place.root().join(".claude/commands/review.md").exists());
-    // The token is nowhere: what it confirmed is done.
+    // The confirm token is not stored. It was used anyway.
     let runs = place.scratch.json(&["workflow", "runs"]);
     let run = place.scratch.json(&["workflow", "runs", runs["runs"][0]["run"].as_str().expect("an id")]);
     assert_eq!(run["steps"][1]["attempts"][0]["arguments"]["confirm_token"], "***", "{run}");

@@ -1,4 +1,4 @@
-//! Pause and cancel, from another process.
+//! Tests that another process can pause and cancel a run.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::{Ground, code, create, execute, with_nonce};
 use crate::support::api::Trouble;
 use crate::support::{Client, eventually};
 
-/// A run whose first request is not answered; returns its id.
+/// Starts a run whose first request gets no answer. Returns the run's id.
 fn stalled(ground: &Ground, client: &mut Client) -> String {
     let asked = execute(client, create());
     ground.approve(&asked);
@@ -34,7 +34,7 @@ fn state(ground: &Ground) -> String {
 }
 
 #[test]
-fn x36_a_run_is_paused_inside_of_a_request_and_resumed_with_the_same_key() {
+fn x36_a_run_is_paused_during_a_request_and_resumed_with_the_same_key() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let id = stalled(&ground, &mut client);
@@ -53,7 +53,7 @@ fn x36_a_run_is_paused_inside_of_a_request_and_resumed_with_the_same_key() {
 }
 
 #[test]
-fn a_run_is_canceled_inside_of_a_request() {
+fn a_run_is_canceled_during_a_request() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let id = stalled(&ground, &mut client);
@@ -68,7 +68,7 @@ fn a_run_is_canceled_inside_of_a_request() {
 }
 
 #[test]
-fn a_run_that_stopped_short_is_no_success_at_a_shell() {
+fn the_exit_status_of_an_unfinished_run_is_not_success() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let id = stalled(&ground, &mut client);
@@ -92,7 +92,7 @@ fn a_run_that_stopped_short_is_no_success_at_a_shell() {
 }
 
 #[test]
-fn a_run_that_nobody_works_on_is_canceled_at_once() {
+fn a_run_without_a_process_is_canceled_at_once() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let id = stalled(&ground, &mut client);
@@ -114,7 +114,7 @@ fn runs_of_another_project_are_not_seen() {
 }
 
 #[test]
-fn what_a_run_answered_after_nobody_waited_any_more_is_read_by_a_listed_tool() {
+fn list_runs_returns_the_result_of_a_run_whose_caller_stopped_waiting() {
     let ground = Ground::new();
     for (identity, reads) in [("mcpkg", "execute"), ("assistant", "list_runs")] {
         let mut client = Client::start(&ground.scratch, &["--as", identity]).shake_hands("2025-06-18");

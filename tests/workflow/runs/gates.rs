@@ -1,4 +1,4 @@
-//! What is asked before anything is sent, in its order.
+//! Tests the checks before a command runs, and their order.
 
 use serde_json::{Value, json};
 
@@ -41,13 +41,13 @@ fn with_nonce_at_once(asked: &serde_json::Value) -> serde_json::Value {
 }
 
 #[test]
-fn own_commands_need_consent_only_where_the_same_tool_does() {
+fn own_commands_need_consent_only_if_their_tools_do() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
     let read = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
     assert_eq!((code(&read), &read["state"]), ("ok", &json!("succeeded")), "{read}");
     assert!(read.get("run").is_none(), "nothing is kept of a read: {read}");
-    // The tools of these names take the same without asking anybody.
+    // The tools of these operations need no consent either.
     let create = json!({ "command": "mcpkg:prompt:create", "args": { "name": "n", "content": "x" } });
     let skill = json!({ "name": "pdf", "description": "Reads PDFs", "content": "Read them" });
     let skill = json!({ "command": "mcpkg:skill:create", "args": skill });
@@ -59,10 +59,10 @@ fn own_commands_need_consent_only_where_the_same_tool_does() {
     }
     assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 1);
     assert_eq!(scratch.json(&["draft", "list"])["drafts"].as_array().expect("drafts").len(), 1);
-    // What is a command alone, and what asks as a tool too.
+    // Rollback has no tool of its own, so as a command it needs consent.
     let asked = execute(&mut client, json!({ "command": "mcpkg:rollback", "args": { "to": "pristine", "yes": true } }));
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
-    // Several steps are a plan, which is a person's to judge.
+    // A workflow of several steps needs consent to its plan.
     let plan = "workflow: w\nsteps:\n  - id: a\n    run: mcpkg:prompt:list\n  - id: b\n    run: mcpkg:prompt:list\n";
     assert_eq!(code(&execute(&mut client, json!({ "yaml": plan }))), "E_CONSENT_REQUIRED");
     client.finish();
@@ -72,7 +72,7 @@ fn own_commands_need_consent_only_where_the_same_tool_does() {
     let delete = json!({ "command": "mcpkg:prompt:delete", "args": { "name": "n" } });
     assert_eq!(code(&execute(&mut client, delete)), "E_CONSENT_REQUIRED");
     client.finish();
-    // The contract's own server asks about everything.
+    // With `--as assistant`, everything needs consent.
     let mut client = Client::start(&scratch, &["--as", "assistant"]).shake_hands("2025-06-18");
     let missing = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
     assert_ne!(code(&missing), "ok", "{missing}");
@@ -81,12 +81,12 @@ fn own_commands_need_consent_only_where_the_same_tool_does() {
 }
 
 #[test]
-fn gates_come_in_their_order() {
+fn checks_run_in_order() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &["--no-execute"]).shake_hands("2025-06-18");
     let tools = client.result("tools/list", json!({}));
     assert!(!tools["tools"].as_array().expect("tools").iter().any(|tool| tool["name"] == "execute"));
-    // Arguments before the policy, the policy before the plan.
+    // The arguments are checked before the policy, and the policy before the plan.
     assert_eq!(code(&execute(&mut client, json!({}))), "E_INVALID_ARGUMENT");
     assert_eq!(
         code(&execute(&mut client, json!({ "command": "hosting:apps:create", "wait_s": 51 }))),
@@ -110,7 +110,7 @@ fn gates_come_in_their_order() {
 }
 
 #[test]
-fn what_began_the_process_may_deny_it_too() {
+fn the_environment_can_deny_execute() {
     let ground = Ground::new();
     let mut command = ground.scratch.command();
     command.env("MCPKG_NO_EXECUTE", "1").args(["command", "run", "hosting:apps:create", "--yes"]);
@@ -120,7 +120,7 @@ fn what_began_the_process_may_deny_it_too() {
 }
 
 #[test]
-fn execute_is_no_command_itself() {
+fn execute_is_not_a_command() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
     for id in ["mcpkg:command:run", "mcpkg:execute", "execute"] {
@@ -130,7 +130,7 @@ fn execute_is_no_command_itself() {
 }
 
 #[test]
-fn who_may_only_read_and_who_is_not_served_it_run_nothing() {
+fn read_only_and_restricted_keys_run_nothing() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &["--groups", "content"]).shake_hands("2025-06-18");
     client.error("tools/call", json!({ "name": "execute", "arguments": create() }));
@@ -152,7 +152,7 @@ fn who_may_only_read_and_who_is_not_served_it_run_nothing() {
 }
 
 #[test]
-fn the_shell_shows_what_it_does_and_asks() {
+fn the_shell_shows_the_request_and_asks() {
     let ground = Ground::new();
     let mut command = ground.scratch.command();
     command.args(["command", "run", "hosting:apps:create", "--arg", "name=web", "--arg", "region=eu"]);
@@ -169,7 +169,7 @@ fn the_shell_shows_what_it_does_and_asks() {
 }
 
 #[test]
-fn without_a_terminal_yes_stands_for_reads_and_own_commands_alone() {
+fn without_a_terminal_yes_covers_only_reads_and_own_commands() {
     let ground = Ground::new();
     let create = ["command", "run", "hosting:apps:create", "--arg", "region=eu"];
     for yes in [&[][..], &["--yes"]] {
@@ -182,7 +182,7 @@ fn without_a_terminal_yes_stands_for_reads_and_own_commands_alone() {
     let ran = ground.scratch.run(&list);
     assert!(ran.status == 1 && ran.stderr.contains("confirm with --yes"), "{ran}");
     assert_eq!(ground.scratch.ok(&[&list[..], &["--yes"]].concat()), "[]\n");
-    // What the shell has words of its own for.
+    // The shell has its own command for this operation, so `--yes` is enough.
     let write = ["command", "run", "mcpkg:prompt:create", "-a", "name=n", "-a", "content=x", "--yes"];
     assert!(ground.scratch.ok(&write).contains("\"name\": \"n\""));
     let shown = ground.scratch.ok(&["command", "run", "hosting:apps:create", "-a", "region=eu", "--dry-run"]);
@@ -197,7 +197,7 @@ fn calls_over_stdio_are_bounded_and_reads_are_free() {
         (0..300).map(|_| code(&execute(client, arguments.clone())).to_owned()).collect::<Vec<_>>()
     };
     assert!(codes(&mut client, json!({ "command": "mcpkg:prompt:list" })).iter().all(|code| code == "ok"));
-    // No command of this name: as quick as a call can be.
+    // An unknown command makes for the fastest calls.
     let begun = std::time::Instant::now();
     let asked = codes(&mut client, json!({ "command": "nothing" }));
     let refused = asked.iter().filter(|code| *code == "E_RATE_LIMITED").count();
@@ -207,7 +207,7 @@ fn calls_over_stdio_are_bounded_and_reads_are_free() {
 }
 
 #[test]
-fn calls_are_logged_with_what_was_asked_and_answered_in_short() {
+fn calls_are_logged_with_short_arguments_and_results() {
     let ground = Ground::new();
     let log = ground.scratch.path().join("log");
     let mut command = ground.scratch.command();

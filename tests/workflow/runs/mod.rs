@@ -1,4 +1,4 @@
-//! Commands and workflows are run: the gates before it, the engine, and what it leaves.
+//! Tests that run commands and workflows: the checks before a run, the engine, and what a run stores.
 
 mod approved;
 mod confirmed;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 use crate::support::api::Api;
 use crate::support::{Client, Scratch};
 
-/// A database with the fixture imported as `hosting`, served by an API of its own, and a project.
+/// A database with a project and the fixture imported as `hosting`, and the API that serves the fixture.
 pub struct Ground {
     pub api: Api,
     pub scratch: Scratch,
@@ -38,7 +38,7 @@ impl Ground {
         Self::on(Scratch::with_database())
     }
 
-    /// As [`Ground::new`], in a folder that is there.
+    /// Like [`Ground::new`], but uses an existing scratch folder and database.
     pub fn on(scratch: Scratch) -> Self {
         let api = Api::start();
         scratch.ok(&["project", "create", "p"]);
@@ -47,22 +47,22 @@ impl Ground {
         Self { api, scratch }
     }
 
-    /// A person at a terminal who says yes.
+    /// Returns the context of a person at a terminal who answers every question with yes.
     pub fn person(&self) -> Context {
         person(&self.scratch)
     }
 
-    /// The person approves what an agent asks for.
+    /// Approves, as a person, the request that `asked` contains.
     pub fn approve(&self, asked: &Value) {
         approve(&self.scratch, asked);
     }
 
-    /// How many requests came that change something.
+    /// Returns the number of requests to the API that change something.
     pub fn changes(&self) -> usize {
         ["POST", "PUT", "PATCH", "DELETE"].iter().map(|method| self.api.count(method)).sum()
     }
 
-    /// The only run.
+    /// Returns the run. Fails if there is not exactly one.
     #[track_caller]
     pub fn run(&self) -> Value {
         let runs = self.scratch.json(&["workflow", "runs"]);
@@ -73,18 +73,18 @@ impl Ground {
     }
 }
 
-/// A person at a terminal who says yes.
+/// Returns the context of a person at a terminal who answers every question with yes.
 fn person(scratch: &Scratch) -> Context {
     Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..scratch.context() }
 }
 
-/// A person approves what an agent asks for.
+/// Approves, as a person, the consent request in the error `asked`.
 pub fn approve(scratch: &Scratch, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
     request::approve(&person(scratch), Uuid::parse_str(id).expect("an id"), None).expect("it is approved");
 }
 
-/// Calls `execute`, and returns its object.
+/// Calls `execute` and returns the structured content of the result.
 pub fn execute(client: &mut Client, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": "execute", "arguments": arguments }));
     let object = result["structuredContent"].clone();
@@ -93,17 +93,17 @@ pub fn execute(client: &mut Client, arguments: Value) -> Value {
     object
 }
 
-/// The code of a failure, or `ok`.
+/// Returns the error code of a result, or `ok`.
 pub fn code(object: &Value) -> &str {
     object["error"]["code"].as_str().unwrap_or("ok")
 }
 
-/// What creates an app.
+/// Returns the arguments of `execute` that create an app.
 pub fn create() -> Value {
     json!({ "command": "hosting:apps:create", "args": { "name": "web", "region": "eu" }, "wait_s": 0 })
 }
 
-/// The same with a nonce.
+/// Returns the arguments with the nonce from the consent request `asked`, and with time to wait for the run.
 pub fn with_nonce(arguments: &Value, asked: &Value) -> Value {
     let mut arguments = arguments.clone();
     arguments["nonce"] = asked["error"]["details"]["nonce"].clone();

@@ -1,4 +1,5 @@
-//! The nonce: dead until a person approves, good once, for who asked and for the plan that was shown.
+//! Tests nonces. A nonce works only after a person approved, only once, and only for the caller and the plan that were
+//! shown.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ fn a_nonce_is_good_once() {
 }
 
 #[test]
-fn a_nonce_is_of_one_plan() {
+fn a_nonce_is_bound_to_one_plan() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -41,7 +42,7 @@ fn a_nonce_is_of_one_plan() {
     other["args"]["name"] = json!("prod");
     let refused = execute(&mut client, other);
     assert_eq!((code(&refused), kind(&refused)), ("E_CONSENT_MISMATCH", "plan_changed"), "{refused}");
-    // The API is served elsewhere now: what was approved was another plan.
+    // The base URL changed, so the plan is not the approved one.
     ground.scratch.ok(&["catalog", "set", "hosting", "--base-url", "http://127.0.0.1:9/api/v1", "--yes"]);
     let moved = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!((code(&moved), kind(&moved)), ("E_CONSENT_MISMATCH", "plan_changed"), "{moved}");
@@ -63,7 +64,7 @@ fn an_unknown_nonce_and_one_that_was_denied_or_withdrawn_run_nothing() {
     ground.approve(&asked);
     ground.scratch.ok(&["consent", "deny", &id]);
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
-    // Who said no is not asked again.
+    // mcpkg does not ask again after a denial.
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
     client.finish();
@@ -87,7 +88,7 @@ fn a_person_may_read_all_that_they_consent_to() {
     let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
     let before = shown.split("Consent to it?").next().expect("a beginning");
     assert!(!done && before.contains("name (2015 characters) = \"aaa") && before.contains("… (cut; "), "{shown}");
-    // All of it, for who asks for that.
+    // `v` shows the full text in a pager.
     command.env("PAGER", "cat");
     let (shown, _) = at_a_terminal(&command, "v\nn\n").expect("a terminal");
     assert!(shown.replace("\r\n↳ ", "").contains(&name), "{shown}");
@@ -95,7 +96,7 @@ fn a_person_may_read_all_that_they_consent_to() {
 }
 
 #[test]
-fn a_nonce_of_another_asker_is_refused() {
+fn a_nonce_of_another_caller_is_refused() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -126,7 +127,7 @@ fn a_key_runs_commands_only_where_it_was_made_for_it() {
     server.kill();
 }
 
-/// The caller of a server over stdio.
+/// Returns the context of a client that is connected over stdio.
 fn agent(scratch: &Scratch) -> Context {
     let caller = Caller::client(Some("agent"), None, Connection::Stdio, Identity::Mcpkg);
     let context = scratch.context();
@@ -146,7 +147,7 @@ fn need<'a>(inputs: &'a Value, hash: &'a str) -> Need<'a> {
 }
 
 #[test]
-fn of_32_uses_at_once_one_wins() {
+fn of_32_concurrent_uses_one_wins() {
     let scratch = Scratch::with_project_here();
     let agent = Arc::new(agent(&scratch));
     let inputs = json!({});
@@ -174,7 +175,7 @@ fn of_32_uses_at_once_one_wins() {
 }
 
 #[test]
-fn a_nonce_ends_with_its_time_and_where_the_clock_goes_back() {
+fn a_nonce_expires_and_is_invalid_if_the_clock_goes_back() {
     let scratch = Scratch::with_project_here();
     let inputs = json!({});
     for by in [request::DECIDE_WITHIN + 1, -120_000] {
@@ -190,7 +191,7 @@ fn a_nonce_ends_with_its_time_and_where_the_clock_goes_back() {
 }
 
 #[test]
-fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonces() {
+fn with_too_many_pending_requests_only_the_pending_ones_get_nonces() {
     let scratch = Scratch::with_project_here();
     scratch.ok(&["limit", "set", "consents", "--number", "2"]);
     let agent = agent(&scratch);
@@ -202,7 +203,7 @@ fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonc
     assert_eq!((refused.code().name(), &details(&refused)["nonce"]), ("E_TOO_MANY", &json!(null)), "{refused}");
     let list = scratch.json(&["consent", "list"]);
     assert_eq!(list["consents"].as_array().map(Vec::len), Some(2), "{list}");
-    // Another nonce for what waits already is given whatever the number, and is good.
+    // A caller can always get another valid nonce for a pending request.
     for _ in 0..3 {
         let again = details(&ask("one"));
         assert_eq!(again["consent"], first[0]["consent"]);
@@ -264,7 +265,7 @@ fn the_client_asks_its_user_in_both_eras() {
 }
 
 #[test]
-fn an_approval_of_which_this_machine_has_no_record_is_told_at_once() {
+fn an_approval_without_a_record_on_this_machine_fails_at_once() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -274,13 +275,13 @@ fn an_approval_of_which_this_machine_has_no_record_is_told_at_once() {
     let refused = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!(code(&refused), "E_CONSENT_EXPIRED", "{refused}");
     assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("no record")), "{refused}");
-    // Twenty seconds would be waited for a person.
+    // For a person, the call would wait twenty seconds.
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(ground.changes(), 0);
     client.finish();
 }
 
-/// A server over stdio whose client shakes hands and says that it shows forms.
+/// Starts a server over stdio. Its client does the handshake and supports forms.
 fn with_forms(scratch: &Scratch) -> Client {
     let mut client = Client::start(scratch, &[]);
     let info = json!({ "name": "test-client", "version": "1" });
@@ -291,14 +292,14 @@ fn with_forms(scratch: &Scratch) -> Client {
     client
 }
 
-/// A server over stdio whose client shows forms and shakes no hands.
+/// Starts a server over stdio. Its client supports forms and does no handshake.
 fn modern_with_forms(scratch: &Scratch) -> Client {
     let mut command = scratch.command();
     command.args(["serve"]);
     Client::modern_with(&mut command, json!({ "elicitation": { "form": {} } }))
 }
 
-/// Calls `execute` by a client that shows forms, answers the question that comes, and returns what the call answers.
+/// Calls `execute` as a client that supports forms, answers the form, and returns the result of the call.
 fn answered(client: &mut Client, is_modern: bool, arguments: &Value, answer: &Value) -> Value {
     let mut params = json!({ "name": "execute", "arguments": arguments });
     let mut result = if is_modern {
@@ -316,7 +317,7 @@ fn answered(client: &mut Client, is_modern: bool, arguments: &Value, answer: &Va
     result["structuredContent"].take()
 }
 
-/// The id of the only request, in whichever state.
+/// Returns the id of the request, whatever its state. Fails if there is not exactly one.
 #[track_caller]
 fn only_request(ground: &Ground) -> String {
     let all = ground.scratch.json(&["consent", "list", "--all"]);
@@ -326,7 +327,7 @@ fn only_request(ground: &Ground) -> String {
     ids[0].to_owned()
 }
 
-/// The id and the nonce in the details of a failure.
+/// Returns the id of the request and the nonce from the details of an error.
 #[track_caller]
 fn held(object: &Value) -> (String, String) {
     let details = &object["error"]["details"];
@@ -335,7 +336,7 @@ fn held(object: &Value) -> (String, String) {
 }
 
 #[test]
-fn what_a_client_did_not_answer_a_person_approves_at_a_terminal_and_the_next_call_goes_through() {
+fn a_person_can_approve_at_a_terminal_what_the_client_left_unanswered() {
     for is_modern in [false, true] {
         for (action, code_of_call) in [
             ("cancel", if is_modern { "E_CONSENT_PENDING" } else { "E_CONSENT_REQUIRED" }),
@@ -352,7 +353,7 @@ fn what_a_client_did_not_answer_a_person_approves_at_a_terminal_and_the_next_cal
                 ground.approve(&asked);
                 let again = match with_the_first {
                     true => asked,
-                    // An agent that forgot its nonce is given another one, for the request that was approved.
+                    // An agent that lost its nonce gets another one for the approved request.
                     false => execute(&mut client, create()),
                 };
                 assert_eq!((held(&again).0, only_request(&ground)), (id.clone(), id), "{again}");
@@ -366,7 +367,7 @@ fn what_a_client_did_not_answer_a_person_approves_at_a_terminal_and_the_next_cal
 }
 
 #[test]
-fn who_asks_again_gets_another_nonce_for_the_same_request_which_is_used_once() {
+fn a_repeated_call_gets_another_nonce_for_the_same_request() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -380,7 +381,7 @@ fn who_asks_again_gets_another_nonce_for_the_same_request_which_is_used_once() {
         let pending = execute(&mut client, at_once);
         assert_eq!((code(&pending), held(&pending)), ("E_CONSENT_PENDING", held(given)), "{pending}");
     }
-    // The nonce of another command's request is not good for this one.
+    // The nonce of another command's request does not work for this one.
     let read = execute(&mut client, json!({ "command": "hosting:apps:list" }));
     ground.approve(&asked);
     let mixed = execute(&mut client, with_nonce(&create(), &read));
@@ -388,7 +389,7 @@ fn who_asks_again_gets_another_nonce_for_the_same_request_which_is_used_once() {
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &again))), "ok");
     let used = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!((code(&used), kind(&used)), ("E_CONSENT_MISMATCH", "consumed"), "{used}");
-    // The next call is another one, and is asked about.
+    // The next call needs a new consent.
     let next = execute(&mut client, create());
     assert!(code(&next) == "E_CONSENT_REQUIRED" && held(&next).0 != first, "{next}");
     assert_eq!(ground.changes(), 1);
@@ -435,7 +436,7 @@ fn a_no_in_the_form_is_a_persons_and_holds_until_they_change_their_mind() {
 }
 
 #[test]
-fn of_16_that_ask_at_once_one_request_comes() {
+fn of_16_concurrent_calls_one_request_is_stored() {
     let scratch = Scratch::with_project_here();
     let agent = Arc::new(agent(&scratch));
     let asks: Vec<_> = (0..16)

@@ -1,4 +1,4 @@
-//! The note of a person who decides reaches the agent that asked.
+//! Tests that the agent receives the note of the person who approved or denied its request.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{Ground, code, create, execute, with_nonce};
 use crate::support::{Client, at_a_terminal, skipped};
 
-/// A note that would fake a mark, and hides something.
+/// A note that tries to forge a quotation mark and contains an invisible character.
 const NOTE: &str = "use \"app_7f3\" <3 spaces>\u{202e}";
 const QUOTED: &str = r#""use \"app_7f3\" <3 spaces>" <U+202E right-to-left>"#;
 
@@ -22,7 +22,7 @@ fn a_denial_says_why_to_the_agent() {
     ground.scratch.ok(&["consent", "deny", &id(&asked)]);
     let plain = execute(&mut client, with_nonce(&create(), &asked));
     assert!(plain["error"]["details"].get("note").is_none(), "{plain}");
-    // A note may be added later, and replaces the one before.
+    // A later note replaces the earlier one.
     for note in ["not now", NOTE] {
         ground.scratch.ok(&["consent", "deny", &id(&asked), "--note", note]);
         for arguments in [with_nonce(&create(), &asked), create()] {
@@ -45,7 +45,7 @@ fn a_denial_says_why_to_the_agent() {
 }
 
 #[test]
-fn an_approval_passes_its_note_on_with_the_answer() {
+fn the_result_contains_the_note_of_the_approval() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -53,16 +53,16 @@ fn an_approval_passes_its_note_on_with_the_answer() {
     approve.args(["consent", "approve", &id(&asked), "--note", NOTE]);
     let Some((shown, done)) = at_a_terminal(&approve, "y\n") else { return skipped("there is no script") };
     assert!(done && shown.contains("This WRITES"), "{shown}");
-    // Whoever forgot the nonce learns it too.
+    // A caller that lost its nonce gets the note too.
     assert_eq!(execute(&mut client, create())["error"]["details"]["note"], NOTE);
     let done = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!((code(&done), &done["warnings"]), ("ok", &json!([format!("approved: {QUOTED}")])), "{done}");
-    // It belongs to that approval alone.
+    // The note belongs only to this approval.
     let again = execute(&mut client, create());
     ground.approve(&again);
     let done = execute(&mut client, with_nonce(&create(), &again));
     assert!(code(&done) == "ok" && done.get("warnings").is_none(), "{done}");
-    // A run that fails afterwards has it in its details.
+    // If a run fails after an approval, its details contain the note.
     ground.api.trouble([crate::support::api::Trouble::Status(500, Vec::new(), "")]);
     let asked =
         execute(&mut client, json!({ "command": "hosting:apps:delete", "args": { "app_id": "x" }, "wait_s": 0 }));
@@ -75,7 +75,7 @@ fn an_approval_passes_its_note_on_with_the_answer() {
 }
 
 #[test]
-fn a_tool_that_asks_before_it_destroys_passes_the_note_on() {
+fn a_destructive_tool_passes_the_note_on() {
     let ground = Ground::new();
     ground.scratch.ok(&["prompt", "create", "old", "x"]);
     let mut client = Client::start(&ground.scratch, &["--confirm", "destructive"]).shake_hands("2025-06-18");
@@ -92,7 +92,7 @@ fn a_tool_that_asks_before_it_destroys_passes_the_note_on() {
 }
 
 #[test]
-fn a_request_says_what_it_does_and_where() {
+fn a_request_shows_its_effect_and_its_address() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let mut effects = |command: &str, args: Value| {
@@ -108,7 +108,7 @@ fn a_request_says_what_it_does_and_where() {
     assert!(shown.starts_with("This DESTROYS\nRun hosting:apps:delete (destroys: DELETE http://"), "{shown}");
     assert!(shown.contains(&format!("  DELETE {base}/apps/app%207%2Ff3 (hosting:apps:delete, destroys)\n")), "{shown}");
     assert!(shown.contains("  app_id = \"app 7/f3\"\n"), "{shown}");
-    // A long value hides no end of the path in the question, and no part of itself in the list.
+    // A long value is cut in the question, so the end of the path stays visible. The list shows all of it.
     let long = "x".repeat(300);
     let (shown, effect) = effects("hosting:apps:logs:list", json!({ "app_id": long }));
     let question = shown.lines().nth(1).expect("a question");

@@ -1,4 +1,4 @@
-//! A password among the arguments: sent as it was approved, and in no row, blob, log or record.
+//! Tests that a password among the arguments is sent as approved, and is not stored in the database, logs or records.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use super::{Ground, code, execute, with_nonce};
 use crate::support::api::Trouble;
 use crate::support::{Client, at_a_terminal, eventually};
 
-/// How each password that is a text begins.
+/// The prefix of each password that is a text.
 const PLANTED: &str = "planted-";
 
-/// The one that is a number.
+/// The password that is a number.
 const NUMBER: u64 = 47_224_722;
 
 fn document(base: &str) -> Value {
@@ -25,7 +25,7 @@ fn document(base: &str) -> Value {
         "pin": { "type": "string", "writeOnly": true },
         "more": { "type": "object", "properties": { "api_key": text, "tokens": { "type": "array", "items": text } } },
         "region": text,
-        // Inside of others, by the schema alone.
+        // In nested objects, only the schema marks secrets.
         "account": { "type": "object", "properties": {
             "value": secret, "note": text, "code": { "type": "integer", "x-secret": true },
         } },
@@ -54,7 +54,7 @@ fn document(base: &str) -> Value {
     json!({
         "openapi": "3.0.3", "info": { "title": "Sec", "version": "1" }, "servers": [{ "url": base }],
         "components": { "schemas": { "User": user, "Text": text } },
-        // One makes an app, the others repeat what they were sent as text.
+        // One operation creates an app. The others return their request's body as text.
         "paths": {
             "/login": { "post": post("login", "application/json", &schema) },
             "/apps": { "post": post("app", "application/json", &schema) },
@@ -101,11 +101,11 @@ fn nowhere(place: &str, text: &str) {
     }
 }
 
-/// A ground with the document above, and a server that logs all that it does.
+/// A ground with the document above, and a server that logs everything.
 struct Planted {
     ground: Ground,
     client: Client,
-    /// Holds the log, and what a person writes into files of their own.
+    /// A folder that the search skips: the log, and files that a person wrote.
     own: TempDir,
 }
 
@@ -122,7 +122,7 @@ impl Planted {
         Self { ground, client, own }
     }
 
-    /// Writes a file that is not looked at.
+    /// Writes a file that the search skips.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.own.path().join(name);
         std::fs::write(&path, text).expect("a file");
@@ -136,7 +136,7 @@ impl Planted {
         asked
     }
 
-    /// Runs something that a person consents to.
+    /// Runs a call with a person's consent.
     fn run(&mut self, call: &Value) -> Value {
         let asked = self.asked(call);
         self.ground.approve(&asked);
@@ -150,7 +150,7 @@ impl Planted {
         seen.iter().map(|seen| serde_json::from_slice(&seen.body).unwrap_or_default()).collect()
     }
 
-    /// Looks for what was planted in all that is kept.
+    /// Searches everything that is stored for the passwords.
     fn search(self) {
         let Self { ground, client, own } = self;
         client.finish();
@@ -190,7 +190,7 @@ fn call(id: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn a_password_of_a_command_is_sent_and_kept_nowhere() {
+fn a_password_of_a_command_is_sent_and_not_stored() {
     let mut planted = Planted::new();
     let mut coded = arguments();
     for (name, value) in [
@@ -209,7 +209,7 @@ fn a_password_of_a_command_is_sent_and_kept_nowhere() {
         ("sec:parts:create", &arguments()),
         ("sec:users:create", &users),
     ] {
-        // Denied, and another one approved: what is approved is bound to the values.
+        // Deny a request with one other value, and approve the original. An approval is bound to the values.
         let mut other = with.clone();
         let user = if id == "sec:users:create" { "/body/0/who" } else { "/users/0/who" };
         *other.pointer_mut(user).expect("a user") = json!("eve");
@@ -232,7 +232,7 @@ fn a_password_of_a_command_is_sent_and_kept_nowhere() {
         assert!(String::from_utf8_lossy(&found.body).contains("planted-nested-4716"), "{line} has it");
     }
     assert!(sent.contains(&arguments()["users"]), "{sent:?}");
-    // Each password binds what is approved.
+    // A different password does not match the approval.
     let again = call("sec:login:create", &arguments());
     let asked = planted.asked(&again);
     planted.ground.approve(&asked);
@@ -245,7 +245,7 @@ fn a_password_of_a_command_is_sent_and_kept_nowhere() {
     for part in ["name = *** (22 characters)", "note", "seen", "ada"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // At the shell, by a person.
+    // A person runs it in a shell.
     let account = format!("account={}", arguments()["account"]);
     let mut command = planted.ground.scratch.command();
     command.args(["command", "run", "sec:login:create", "--arg", "name=planted-at-the-shell", "--arg", &account]);
@@ -264,7 +264,7 @@ fn a_command_that_fails_or_is_canceled_leaves_no_password() {
     planted.ground.api.require("another");
     assert_eq!(code(&planted.run(&call("sec:login:create", &arguments()))), "E_STEP_FAILED");
     planted.ground.api.reset();
-    // Refused with what it was sent in its words, and cut in the middle of it.
+    // The API refuses with a message that contains the password. The message is cut in the middle of it.
     let said: String = format!("{}{}", "x".repeat(290), "planted-by-format-4711");
     planted.ground.api.trouble([Trouble::Status(422, Vec::new(), said.leak())]);
     assert_eq!(code(&planted.run(&call("sec:login:create", &arguments()))), "E_STEP_FAILED");
@@ -300,7 +300,7 @@ const WORKFLOW: &str = "workflow: signs_in\n\
 fn inputs() -> Value {
     json!({
         "who": "planted-who-4731",
-        // More than is told of a value in a reason.
+        // Longer than the part of a value that a reason shows.
         "secretly": format!("planted-secretly-{}", "4732".repeat(30)),
         "password": "planted-password-4733",
         "all": { "people": arguments()["users"], "vault": { "x": "planted-in-an-input-4734" }, "name": "seen" },
@@ -308,7 +308,7 @@ fn inputs() -> Value {
 }
 
 #[test]
-fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
+fn a_password_of_a_workflow_is_sent_and_not_stored() {
     let mut planted = Planted::new();
     let whole = json!({ "yaml": WORKFLOW, "inputs": inputs(), "wait_s": 20 });
     let asked = planted.asked(&whole).to_string();
@@ -320,11 +320,11 @@ fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
     assert_eq!((&sent[0]["account"]["value"], &sent[0]["users"]), (&inputs()["secretly"], &arguments()["users"]));
     assert_eq!((&sent[1]["account"]["value"], &sent[1]["vault"]), (&inputs()["secretly"], &inputs()["all"]["vault"]));
     planted.run(&json!({ "yaml": WORKFLOW, "inputs": inputs(), "step": "a", "wait_s": 20 }));
-    // What stands for a password is never sent as one: a step of that run needs its inputs again.
+    // The placeholder for a password is never sent: running a step of that run needs the inputs again.
     let run = done["run"].as_str().expect("a run").to_owned();
     let again = execute(&mut planted.client, json!({ "step": "a", "run": run }));
     assert_eq!(code(&again), "E_INPUTS_REQUIRED", "{again}");
-    // Plans, checks and what is made of calls.
+    // Check plans, findings, and texts that are made from the call.
     for (tool, with) in [
         (
             "dry_run",
@@ -347,7 +347,7 @@ fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
             assert!(answer.contains("***"), "{answer}");
         }
     }
-    // Passwords in the text: refused, wherever they would be stored or run.
+    // Literal passwords in the text are refused wherever they would be stored or run.
     for (what, with) in [
         ("'${{ inputs.who }}'", "planted-literal-4735"),
         ("'${{ inputs.password }}'", "planted-literal-4736"),
@@ -375,7 +375,7 @@ fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
             nowhere(tool, &refused.to_string());
         }
     }
-    // At the shell: a saved workflow, a draft's plan, and a run by a person.
+    // In the shell: a saved workflow, the plan of a draft, and a run by a person.
     let scratch = &planted.ground.scratch;
     let file = planted.file("signs_in.yaml", WORKFLOW);
     let given = |name: &str| {
@@ -397,7 +397,7 @@ fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
 }
 
 #[test]
-fn an_answer_that_is_sent_on_as_a_password_is_kept_nowhere() {
+fn an_answer_that_is_used_as_a_password_is_not_stored() {
     let mut planted = Planted::new();
     let text = "workflow: passes_on\nsteps:\n\
         \x20 - id: a\n    run: sec:apps:create\n    with: { region: eu }\n\
@@ -407,12 +407,12 @@ fn an_answer_that_is_sent_on_as_a_password_is_kept_nowhere() {
     let done = planted.run(&alone);
     assert_eq!(code(&done), "ok", "{done}");
     assert_eq!(planted.sent()[0]["account"]["value"], "planted-given-4742");
-    // An answer that was hidden is lost to a later run, and not sent as what stands for it.
+    // A later run cannot use an answer that was hidden. It fails, and does not send the placeholder.
     let run = done["run"].as_str().expect("a run").to_owned();
     let again = planted.run(&json!({ "step": "b", "run": run, "wait_s": 20 }));
     assert_eq!(again["error"]["details"]["code"], "E_SECRET_LOST", "{again}");
     assert_eq!(planted.sent().len(), 1);
-    // Answered by an API under a name that says nothing.
+    // The API answers with the password in a field whose name does not suggest a secret.
     let answer = r#"{"id":"app-1","region":"planted-answered-4741"}"#;
     let json = vec![("content-type", "application/json".to_owned())];
     planted.ground.api.trouble([Trouble::Status(201, json, answer)]);
@@ -423,7 +423,7 @@ fn an_answer_that_is_sent_on_as_a_password_is_kept_nowhere() {
 }
 
 #[test]
-fn a_password_of_swagger_2_is_one_too() {
+fn a_password_of_swagger_2_counts_too() {
     let mut planted = Planted::new();
     let scratch = &planted.ground.scratch;
     let base = planted.ground.api.base();

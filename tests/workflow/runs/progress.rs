@@ -1,4 +1,4 @@
-//! Each step is told as it ends: by progress and by log messages, over stdio and over HTTP.
+//! Tests that clients are notified as each step ends: by progress and log messages, over stdio and over HTTP.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn arguments() -> Value {
     json!({ "yaml": TEXT, "inputs": { "region": "eu", "plan": "small" } })
 }
 
-/// What a client was told: the messages of progress with their numbers, and of the log.
+/// The notifications that a client received: progress messages with their numbers, and log messages.
 #[derive(Default)]
 struct Told {
     progress: Vec<(String, f64)>,
@@ -52,7 +52,7 @@ impl Told {
 }
 
 #[test]
-fn each_step_is_told_over_stdio() {
+fn each_step_is_reported_over_stdio() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     client.result("logging/setLevel", json!({ "level": "info" }));
@@ -73,7 +73,7 @@ fn each_step_is_told_over_stdio() {
 }
 
 #[test]
-fn each_step_is_told_over_http() {
+fn each_step_is_reported_over_http() {
     let ground = Ground::new();
     let server = Http::start(&ground.scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
@@ -95,7 +95,7 @@ fn each_step_is_told_over_http() {
     let asked = asked["result"]["structuredContent"].clone();
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
     ground.approve(&asked);
-    // Log messages belong to no request: they come on the session's own stream.
+    // Log messages belong to no request, so they arrive on the session's own stream.
     let log = server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
     let (answer, mut told) = post("tools/call", call(with_nonce(&arguments(), &asked)));
     assert_eq!(answer["result"]["structuredContent"]["state"], "succeeded", "{answer}");
@@ -106,7 +106,7 @@ fn each_step_is_told_over_http() {
 }
 
 #[test]
-fn who_subscribed_to_a_run_hears_as_its_steps_end() {
+fn subscribers_of_a_run_are_notified_as_its_steps_end() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, arguments());

@@ -1,4 +1,4 @@
-//! A person at a terminal is asked for what is missing, and shown what providers list.
+//! Tests that `workflow run` asks a person at a terminal for missing inputs, and shows the values that providers list.
 
 use super::Ground;
 use crate::support::{at_a_terminal, skipped};
@@ -31,20 +31,20 @@ fn ground() -> Ground {
 }
 
 #[test]
-fn values_are_chosen_by_their_labels_and_held_against_the_rules() {
+fn values_are_chosen_from_a_list_and_checked_against_the_rules() {
     let ground = ground();
     if ground.api.apps() != 2 {
         return skipped("there is no script of util-linux");
     }
     let mut command = ground.scratch.command();
     command.args(["workflow", "run", "look.yaml"]);
-    // The second of the list; a word that the rules refuse, and one that they take; yes.
+    // Choose the second value, enter a word that the rules refuse and one that they accept, and confirm.
     let (shown, ended_well) = at_a_terminal(&command, "2\nNOT\nfine\ny\n").expect("script is there");
     assert!(ended_well && shown.contains("\"app\": \"app-2\"") && shown.contains("\"word\": \"fine\""), "{shown}");
     for expected in ["2 values of hosting:apps:list", "1  web (app-1)", "2  api (app-2)", "must match"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
-    // A value that is written out; then nothing is said, and nothing is run.
+    // Enter a value directly, and then nothing. Without the second value, nothing runs.
     let (shown, ended_well) = at_a_terminal(&command, "app-1\n\n").expect("script is there");
     assert!(!ended_well && shown.contains("The input 'word' was not given; nothing was run"), "{shown}");
 }
@@ -65,7 +65,7 @@ fn nobody_is_asked_without_a_terminal_or_with_json() {
 }
 
 #[test]
-fn a_provider_that_fails_leaves_the_value_to_the_person_or_ends_it() {
+fn if_a_provider_fails_the_person_enters_the_value_or_the_run_ends() {
     let ground = ground();
     if ground.api.apps() != 2 {
         return skipped("there is no script of util-linux");

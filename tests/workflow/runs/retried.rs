@@ -1,4 +1,4 @@
-//! A run that failed goes on from the step that failed, and repeats nothing that succeeded.
+//! Tests that a failed run continues from the failed step, and repeats no step that succeeded.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{Ran, at_a_terminal, skipped};
 
 const RUN: [&str; 9] = ["--json", "workflow", "run", "app_with_db", "-i", "region=eu", "-i", "plan=small", "--yes"];
 
-/// The ground with the workflow, which a person saved at a terminal; `None` where there is no terminal.
+/// Returns a ground with the workflow, which a person saved at a terminal. Returns `None` if there is no terminal.
 fn approved(text: &str) -> Option<Ground> {
     let ground = Ground::new();
     ground.scratch.file("app.yaml", text);
@@ -27,7 +27,7 @@ fn error(ran: &Ran) -> Value {
     serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["error"].clone()
 }
 
-/// Runs the workflow, whose second request is answered so; returns the failure and the run's id.
+/// Runs the workflow. Its second request gets the answer `trouble`. Returns the error and the run's id.
 fn failed(ground: &Ground, trouble: Trouble) -> (Value, String) {
     ground.api.trouble_after(1, trouble);
     let failure = error(&ground.scratch.run(&RUN));
@@ -40,13 +40,13 @@ fn refused() -> Trouble {
 }
 
 #[test]
-fn a_run_that_failed_goes_on_from_the_failed_step() {
+fn a_failed_run_continues_from_the_failed_step() {
     let Some(ground) = approved(TEXT) else { return };
     let (failure, run) = failed(&ground, refused());
     assert_eq!((&failure["code"], &failure["details"]["step"]), (&json!("E_STEP_FAILED"), &json!("add_db")));
     let resume =
         |arguments: &[&str]| ground.scratch.run(&[&["--json", "workflow", "resume", &run], arguments].concat());
-    // It says how, and what succeeded is not repeated even where that is asked for.
+    // The hint shows how to retry. A step that succeeded cannot be repeated.
     let ended = error(&resume(&[]));
     assert_eq!(ended["code"], "E_RUN_STATE", "{ended}");
     let told = ground.scratch.run(&["workflow", "resume", &run]);
@@ -57,7 +57,7 @@ fn a_run_that_failed_goes_on_from_the_failed_step() {
     }
     assert_eq!(resume(&["--retry", "--from", "add_db"]).status, 2);
     assert_eq!(ground.changes(), 2);
-    // It may fail once more.
+    // A retry may fail too.
     ground.api.trouble([refused()]);
     assert_eq!(error(&resume(&["--retry"]))["code"], "E_STEP_FAILED");
     let done = resume(&["--retry"]);
@@ -71,15 +71,15 @@ fn a_run_that_failed_goes_on_from_the_failed_step() {
     let steps = ground.run()["steps"].clone();
     let attempts = |at: usize| steps[at]["attempts"].as_array().map(Vec::len);
     assert_eq!([attempts(0), attempts(1), attempts(2)], [Some(1), Some(3), Some(1)], "{steps}");
-    // What was refused is another request the next time, not the same one sent once more.
+    // A retry of a refused request is a new request, so it gets a new idempotency key.
     let keys: Vec<&Value> = steps[1]["attempts"].as_array().expect("attempts").iter().map(|one| &one["key"]).collect();
     assert!(keys.iter().all(|key| key.is_null()) || keys[0] != keys[1] && keys[1] != keys[2], "{keys:?}");
     assert_eq!(error(&resume(&["--retry"]))["code"], "E_RUN_STATE", "it has succeeded");
 }
 
 #[test]
-fn a_run_goes_on_from_a_step_that_is_named() {
-    // The failure of one branch leaves the other one alone.
+fn a_run_continues_from_a_named_step() {
+    // A failure in one branch does not affect the other.
     let text = TEXT
         .replace("    if: steps.add_db.output.id\n", "")
         .replace("final_output: ${{ steps.look.output.name }}\n", "");
@@ -92,7 +92,7 @@ fn a_run_goes_on_from_a_step_that_is_named() {
 }
 
 #[test]
-fn a_run_of_another_machine_is_not_tried_again_without_a_person() {
+fn a_run_of_another_machine_is_not_retried_without_a_person() {
     let Some(ground) = approved(TEXT) else { return };
     let (_, run) = failed(&ground, refused());
     let approved = ground.scratch.approved();
@@ -105,7 +105,7 @@ fn a_run_of_another_machine_is_not_tried_again_without_a_person() {
 }
 
 #[test]
-fn a_program_is_told_to_try_again_only_where_that_may_help() {
+fn the_next_step_is_a_retry_only_if_that_may_help() {
     let Some(ground) = approved(TEXT) else { return };
     for (status, step) in [
         (400, "fix_arguments"),
@@ -117,7 +117,7 @@ fn a_program_is_told_to_try_again_only_where_that_may_help() {
         (500, "retry_command"),
     ] {
         ground.api.reset();
-        // What is busy is asked a few times.
+        // mcpkg sends a few more requests to a busy API.
         ground.api.trouble_after(1, Trouble::Status(status, vec![], "no"));
         ground.api.trouble((0..9).map(|_| Trouble::Status(status, vec![], "no")));
         let failure = error(&ground.scratch.run(&RUN));
@@ -126,7 +126,7 @@ fn a_program_is_told_to_try_again_only_where_that_may_help() {
 }
 
 #[test]
-fn an_attempt_is_shown_with_the_path_that_was_asked() {
+fn an_attempt_is_shown_with_the_path_of_its_request() {
     let Some(ground) = approved(TEXT) else { return };
     ground.api.trouble([Trouble::Late(Duration::ZERO)]);
     assert_eq!(ground.scratch.run(&RUN).status, 0);

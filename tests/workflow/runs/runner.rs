@@ -1,4 +1,4 @@
-//! The runner: order, conditions, rounds, and what a killed process leaves.
+//! Tests how a run works: order, conditions, repeats, and the state after a process was killed.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::{Ground, code, execute, with_nonce};
 use crate::support::api::Trouble;
 use crate::support::{Client, eventually, signal};
 
-/// Creates an app and a database, waits for it, and looks at what came of it.
+/// Creates an app and a database, waits for the database, and reads both.
 const WORKFLOW: &str = "\
 workflow: app_with_db
 inputs:
@@ -42,7 +42,7 @@ fn arguments() -> Value {
     json!({ "yaml": WORKFLOW, "inputs": { "region": "eu" }, "wait_s": 0 })
 }
 
-/// Has the workflow approved, and returns the arguments that run it.
+/// Requests the workflow, approves it, and returns the arguments that run it.
 fn approved(ground: &Ground, client: &mut Client) -> Value {
     let asked = execute(client, arguments());
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
@@ -51,7 +51,7 @@ fn approved(ground: &Ground, client: &mut Client) -> Value {
 }
 
 #[test]
-fn steps_run_in_their_order_with_what_came_before() {
+fn steps_run_in_order_and_use_earlier_outputs() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let missing = execute(&mut client, json!({ "yaml": WORKFLOW }));
@@ -79,7 +79,7 @@ fn steps_run_in_their_order_with_what_came_before() {
         ])
     );
     assert!(done["steps"][3]["reason"].as_str().is_some_and(|why| why.contains("inputs.logs is missing")), "{done}");
-    // x43: what was given is not told again.
+    // x43: the result does not repeat the inputs.
     assert!(done.get("inputs").is_none());
     client.finish();
 }
@@ -116,7 +116,7 @@ fn a_failed_step_skips_what_needs_it_and_fails_the_run() {
 }
 
 #[test]
-fn x38_a_run_goes_on_when_its_caller_stopped_waiting() {
+fn x38_a_run_continues_after_its_caller_stopped_waiting() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let mut arguments = approved(&ground, &mut client);
@@ -140,9 +140,9 @@ fn x38_a_run_goes_on_when_its_caller_stopped_waiting() {
 }
 
 #[test]
-fn a_request_of_which_nobody_knows_is_not_sent_again() {
+fn a_request_with_an_unknown_outcome_is_not_sent_again() {
     let ground = Ground::new();
-    // The second change is the database, which takes no key.
+    // Creating a database supports no idempotency key.
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let lost =
         json!({ "command": "hosting:databases:create", "args": { "plan": "small", "app_id": "app-1" }, "wait_s": 0 });
@@ -170,19 +170,19 @@ fn a_request_of_which_nobody_knows_is_not_sent_again() {
     assert_eq!(ground.changes(), 1);
 }
 
-/// A server that is killed, and a client on it.
+/// Runs the workflow in a server, and kills the server after this many requests.
 fn killed_after(ground: &Ground, requests: usize) {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let mut arguments = approved(ground, &mut client);
     arguments["wait_s"] = json!(0);
-    // The request that is under way when it is killed.
+    // This starts the run. The kill interrupts one of its requests.
     execute(&mut client, arguments);
     eventually("the requests came", || (ground.api.seen().len() >= requests).then_some(()));
     client.kill();
 }
 
 #[test]
-fn x37_a_killed_run_goes_on_and_repeats_no_step_that_succeeded() {
+fn x37_a_resumed_run_repeats_no_step_that_succeeded() {
     for requests in 1..=6 {
         let ground = Ground::new();
         killed_after(&ground, requests);
@@ -192,7 +192,7 @@ fn x37_a_killed_run_goes_on_and_repeats_no_step_that_succeeded() {
             assert_eq!(run["state"], "interrupted", "{run}");
             let mut resumed = ground.scratch.run(&["--json", "workflow", "resume", &id]);
             if resumed.status == 1 {
-                // Killed while the database was made: a person looks whether it is there.
+                // The server was killed while it created the database. A person checks whether the database exists.
                 assert!(resumed.stdout.contains("E_STEP_UNCERTAIN"), "{resumed}");
                 let made = ground.scratch.file("db.json", "{\"id\": \"db-1\"}").display().to_string();
                 let resume = ["--json", "workflow", "resume", &id];
@@ -210,7 +210,7 @@ fn x37_a_killed_run_goes_on_and_repeats_no_step_that_succeeded() {
     }
 }
 
-/// `mcpkg workflow resume` in a process of its own.
+/// Starts `mcpkg workflow resume` in a separate process.
 fn resuming(ground: &Ground, id: &str) -> Child {
     let mut command: Command = ground.scratch.command();
     command.args(["--json", "workflow", "resume", id]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -271,7 +271,7 @@ fn a_server_that_ends_leaves_a_run_that_can_be_resumed() {
 }
 
 #[test]
-fn what_is_damaged_of_a_run_is_told_and_not_taken_for_nothing() {
+fn damaged_data_of_a_run_is_reported_and_does_not_count_as_missing() {
     let ground = Ground::new();
     killed_after(&ground, 3);
     let scratch = &ground.scratch;

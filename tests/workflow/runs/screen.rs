@@ -1,4 +1,4 @@
-//! What the screen shows a person who decides, whatever the agent that asks has written.
+//! Tests that the screen shows a person the true request, whatever text the agent wrote.
 
 use serde_json::{Value, json};
 
@@ -6,15 +6,15 @@ use super::{Ground, execute};
 use crate::support::fuzz::Cases;
 use crate::support::{Client, Random, screen_at, skipped};
 
-/// The usual terminal.
+/// The usual size of a terminal: columns and rows.
 const USUAL: (u16, u16) = (80, 24);
 
-/// Looks like the first line of a request that does no harm.
+/// Imitates the first line of a harmless request.
 const FORGED: &str = "GET http://127.0.0.1:9/api/v1/apps (hosting:apps:list, reads)";
 
 const NO_SCRIPT: &str = "there is no script of util-linux";
 
-/// Values that push what is asked off the screen, and put something else there.
+/// Returns values that push the request off the screen and imitate another one.
 fn hostile() -> [String; 4] {
     let rows = |lines: &[&str]| lines.iter().map(|line| format!("{line:<80}")).collect::<String>();
     [
@@ -25,8 +25,8 @@ fn hostile() -> [String; 4] {
     ]
 }
 
-/// Checks the rows of a screen that asks about [`super::create`]: the true request stands in the question, and no row of a value
-/// looks like another.
+/// Checks the rows of a screen that asks about [`super::create`]. The question must contain the true request, and no
+/// part of a value may look like another row.
 #[track_caller]
 fn checked(rows: &[String], shown: &str) {
     let text = rows.join("\n");
@@ -42,7 +42,7 @@ fn checked(rows: &[String], shown: &str) {
 }
 
 #[test]
-fn no_value_hides_or_forges_what_is_asked() {
+fn no_value_hides_or_forges_the_request() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     for name in hostile() {
@@ -75,7 +75,7 @@ fn no_value_hides_or_forges_what_is_asked() {
     client.finish();
 }
 
-/// Returns a value made of what could hide, forge or move what stands on a screen.
+/// Returns a value made of text that could hide, forge or move parts of the screen.
 fn odd(random: &mut Random) -> String {
     let mut text = String::new();
     for _ in 0..1 + random.below(12) {
@@ -89,7 +89,7 @@ fn odd(random: &mut Random) -> String {
             5 => format!("\u{1b}]52;c;{}\u{7}", "QQ==".repeat(random.below(9))),
             6 => FORGED.to_owned(),
             7 => format!("{FORGED:<80}"),
-            // Without the end of a question, which is what the test waits for.
+            // Without the end of a question, because the test waits for that.
             8 => "Run hosting:apps:list (reads: GET http://127.0.0.1:9/). Consent to it? ".to_owned(),
             9 => ["\u{202e}", "\u{2066}", "\u{61c}", "\u{200b}", "\u{ad}", "\u{3164}", "\u{feff}"][random.below(7)]
                 .repeat(count),
@@ -104,12 +104,12 @@ fn odd(random: &mut Random) -> String {
 }
 
 #[test]
-fn hostile_texts_in_consents_hide_nothing_of_what_is_asked() {
+fn hostile_texts_in_consents_do_not_hide_the_request() {
     let mut ground = Ground::new();
     let mut asked_here = 0;
     let mut cases = Cases::new("texts in consents", 12);
     while cases.more() {
-        // A database keeps what was asked for an hour, and 1,000 requests at most.
+        // A database keeps requests for an hour, and at most 1,000 of them.
         asked_here += 1;
         if asked_here % 900 == 0 {
             assert_eq!(ground.changes(), 0);
@@ -145,7 +145,7 @@ fn the_choices_of_a_question_are_never_broken() {
 }
 
 #[test]
-fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
+fn a_request_that_exceeds_the_screen_says_so_and_opens_in_a_pager() {
     let ground = Ground::new();
     let name = format!("{}{FORGED}", "tidying up. ".repeat(200));
     let mut run = ground.scratch.command();
@@ -155,7 +155,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     let Some((rows, shown, status)) = screen_at(USUAL, &run, "[y/N/v]", "n\n") else { return skipped(NO_SCRIPT) };
     assert!(status != 0 && !whole(&shown), "{shown}");
     assert!(rows.iter().any(|row| row.contains("not all of these") && row.contains("press `v`")), "{rows:#?}");
-    // Whole, and asked again; without a pager the same stands on the terminal.
+    // `v` shows the whole text and asks again. If there is no pager, the text is printed on the terminal.
     for pager in ["cat", "'no pager'", "/nonexistent/pager"] {
         run.env("PAGER", pager);
         let (_, shown, status) = screen_at(USUAL, &run, "[y/N/v]", "v\nn\n").expect("a terminal");
@@ -164,7 +164,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
         assert_eq!(shown.lines().find(is_unmarked), None, "{shown}");
     }
     assert_eq!(ground.changes(), 0);
-    // What fits is asked about as ever.
+    // A request that fits on the screen gets the usual question.
     let mut run = ground.scratch.command();
     run.args(["command", "run", "hosting:apps:create", "-a", "region=eu"]);
     let (_, shown, _) = screen_at(USUAL, &run, "[y/N] ", "n\n").expect("a terminal");
@@ -172,7 +172,7 @@ fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
 }
 
 #[test]
-fn a_preview_is_shown_on_the_terminal_where_the_answer_goes_elsewhere() {
+fn a_preview_is_shown_on_the_terminal_if_stdout_is_redirected() {
     let ground = Ground::new();
     let mut command = std::process::Command::new("/bin/sh");
     let plain = ground.scratch.command();

@@ -1,4 +1,4 @@
-//! Nothing secret stands in a row, an event, a log, an answer or a backup.
+//! Tests that no secret is in the database, the events, logs, answers or backups.
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn x41_x42_a_planted_secret_is_nowhere() {
     crate::support::set_mode(&token, 0o600);
     let reference = format!("file:{}", token.display());
     ground.scratch.ok(&["catalog", "set", "hosting", "--header", &format!("Authorization={reference}"), "--yes"]);
-    // The API answers what it was sent.
+    // The API's answer contains the request's headers.
     ground.api.require("another");
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
@@ -44,7 +44,7 @@ fn x41_x42_a_planted_secret_is_nowhere() {
 }
 
 #[test]
-fn an_agent_gives_no_secret_and_no_reference() {
+fn an_agent_cannot_pass_a_secret_or_a_reference() {
     let ground = Ground::new();
     let yaml = "workflow: w\ninputs:\n  token: { type: secret }\nsteps:\n  - id: a\n    run: hosting:apps:list\n";
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
@@ -56,7 +56,7 @@ fn an_agent_gives_no_secret_and_no_reference() {
 }
 
 #[test]
-fn x45_the_environment_is_no_input() {
+fn x45_the_environment_is_not_an_input() {
     let ground = Ground::new();
     let yaml = "workflow: w\ninputs:\n  home: { default: { from: env, value: HOME } }\nsteps:\n  - id: a\n    run: hosting:apps:list\n    with: { region: '${{ inputs.home }}' }\n";
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");

@@ -1,4 +1,4 @@
-//! What is run: a saved workflow, a draft, or one step with answers that are given or were answered before.
+//! Tests runs of a saved workflow, of a draft, and of a single step with given outputs or those of an earlier run.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Ground, code, create, execute, with_nonce};
 use crate::support::api::Trouble;
 use crate::support::{Client, at_a_terminal, skipped};
 
-/// An app, a database for it, and a look at both.
+/// Creates an app and a database for it, and reads the app.
 pub const TEXT: &str = "\
 workflow: app_with_db
 inputs:
@@ -26,7 +26,7 @@ steps:
 final_output: ${{ steps.look.output.name }}
 ";
 
-/// Has a call approved, and makes it.
+/// Makes a call with a person's consent.
 #[track_caller]
 fn approved(ground: &Ground, client: &mut Client, arguments: &Value) -> Value {
     let asked = execute(client, arguments.clone());
@@ -60,7 +60,7 @@ fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
     let done = approved(&ground, &mut client, &draft);
     assert_eq!(done["final_output"], "api", "{done}");
     assert_eq!(ground.api.apps(), 2);
-    // What a person rejected is no longer run.
+    // A rejected draft cannot be run any more.
     ground.scratch.ok(&["draft", "reject", &id]);
     assert_eq!(code(&execute(&mut client, draft)), "E_DRAFT_STALE");
     let near = execute(&mut client, json!({ "workflow": "app_with_d" }));
@@ -69,7 +69,7 @@ fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
 }
 
 #[test]
-fn one_step_runs_with_answers_that_are_given() {
+fn one_step_runs_with_given_outputs() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let step = |more: Value| {
@@ -80,7 +80,7 @@ fn one_step_runs_with_answers_that_are_given() {
     let missing = execute(&mut client, step(json!({})));
     let details = &missing["error"]["details"];
     assert_eq!(code(&missing), "E_INPUTS_REQUIRED", "{missing}");
-    // Of the inputs only those that the step uses.
+    // Only the inputs that the step uses are needed.
     assert_eq!(details["inputs_required"], json!(["plan"]), "{missing}");
     assert_eq!(details["outputs_required"], json!(["steps.create_app.output.id"]), "{missing}");
     let given = json!({ "inputs": { "plan": "small" }, "step_outputs": { "create_app": { "id": "app-9" } } });
@@ -100,7 +100,7 @@ fn one_step_runs_with_answers_that_are_given() {
 }
 
 #[test]
-fn one_step_runs_with_the_answers_of_an_earlier_run() {
+fn one_step_runs_with_the_outputs_of_an_earlier_run() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let whole = json!({ "yaml": TEXT, "inputs": { "region": "eu", "plan": "small" } });
@@ -110,10 +110,10 @@ fn one_step_runs_with_the_answers_of_an_earlier_run() {
     let again = approved(&ground, &mut client, &json!({ "run": run, "step": "look" }));
     assert_eq!(again["final_output"]["name"], "web", "{again}");
     assert_eq!(ground.changes(), before);
-    // What is given goes before what was answered.
+    // Given outputs take precedence over those of the earlier run.
     let other = json!({ "run": run, "step": "look", "step_outputs": { "create_app": { "id": "gone" } } });
     assert_eq!(code(&approved(&ground, &mut client, &other)), "E_STEP_FAILED");
-    // What is damaged of an answer is told: a step that was given nothing in its place would do something else.
+    // A damaged output is an error. Without it, the step would do something else.
     assert!(
         ground.scratch.change("UPDATE run_step SET secrets = '7' WHERE name = 'create_app' AND secrets IS NOT NULL")
             >= 1
@@ -122,7 +122,7 @@ fn one_step_runs_with_the_answers_of_an_earlier_run() {
     assert_eq!(code(&damaged), "E_DAMAGED", "{damaged}");
     assert!(ground.scratch.change("UPDATE run_step SET secrets = '[]' WHERE secrets = '7'") >= 1);
     client.finish();
-    // The shell's twin asks, and a command has no steps.
+    // The shell's command asks for consent too. `--of` without `--step` is a usage error.
     let mut command = ground.scratch.command();
     command.args(["workflow", "run", "--step", "look", "--of", &run]);
     let Some((shown, ended_well)) = at_a_terminal(&command, "y\n") else {
@@ -137,7 +137,7 @@ fn one_step_runs_with_the_answers_of_an_earlier_run() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn conflicting_arguments_are_refused() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     for wrong in [
@@ -160,7 +160,7 @@ fn what_does_not_belong_together_is_refused() {
 }
 
 #[test]
-fn a_secret_that_was_answered_to_another_run_is_not_sent_as_stars() {
+fn the_placeholder_for_a_secret_of_an_earlier_run_is_not_sent() {
     let ground = Ground::new();
     let text = "\
 workflow: w
@@ -189,7 +189,7 @@ steps:
 }
 
 #[test]
-fn what_an_api_answered_to_a_step_that_failed_is_told_without_its_secrets() {
+fn the_api_answer_to_a_failed_step_is_shown_without_secrets() {
     const BODY: &str = r#"{"message": "no such region", "token": "hunter2222"}"#;
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");

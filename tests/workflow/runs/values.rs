@@ -1,4 +1,4 @@
-//! Where values come from: variables of the project, earlier runs, other workflows, and secrets of a catalog.
+//! Tests the sources of values: project variables, earlier runs, other workflows, and secrets of a catalog.
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn run(ground: &Ground, client: &mut Client, arguments: &Value) -> Value {
 }
 
 #[test]
-fn variables_of_the_project_are_filled_in_and_are_a_part_of_the_plan() {
+fn project_variables_are_filled_in_and_part_of_the_plan() {
     let ground = Ground::new();
     let text = "workflow: w\nsteps:\n  - id: a\n    run: hosting:apps:create\n    with: { name: web, region: '${{ env.REGION }}' }\n";
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
@@ -66,11 +66,11 @@ steps:
     assert_eq!(again["final_output"]["app"]["region"], "eu", "{again}");
     let look = run(&ground, &mut client, &json!({ "yaml": second }));
     assert_eq!(look["final_output"]["id"], "app-2", "{look}");
-    // What is no longer a value of the input is none.
+    // A value from history that the input no longer accepts counts as missing.
     let narrower = first.replace("from: history }", "from: history }, enum: [us]");
     let missing = execute(&mut client, json!({ "yaml": narrower }));
     assert_eq!(code(&missing), "E_INPUTS_REQUIRED", "{missing}");
-    // What is damaged is told, and not taken for no value.
+    // Damaged data is an error, and does not count as missing.
     ground.scratch.ok(&["prompt", "create", "odd", "no JSON"]);
     for (column, text) in [("blob_id", first), ("output_blob", second)] {
         let odd =
@@ -85,7 +85,7 @@ steps:
 const SECRET: &str = "c4talog/own+s3cret";
 
 #[test]
-fn a_secret_of_the_catalog_goes_to_its_own_origin_and_is_nowhere_else() {
+fn a_catalogs_secret_is_sent_only_to_its_origin_and_not_stored() {
     let ground = Ground::new();
     let token = ground.scratch.file("token", SECRET);
     set_mode(&token, 0o600);
@@ -99,7 +99,7 @@ final_output: { name: '${{ steps.a.output.name }}' }
 ";
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let arguments = json!({ "yaml": text });
-    // Nothing is kept yet: a warning before, and a failure at the last moment.
+    // The secret is not set yet: the run starts with a warning, and fails right before the request.
     let failed = run(&ground, &mut client, &arguments);
     assert_eq!(failed["error"]["details"]["code"], "E_SECRET_MISSING", "{failed}");
     assert_eq!(ground.changes(), 0);
@@ -130,7 +130,7 @@ final_output: { name: '${{ steps.a.output.name }}' }
 }
 
 #[test]
-fn what_a_text_requires_and_no_catalog_has_is_found_before_the_run() {
+fn a_requirement_that_no_catalog_meets_is_found_before_the_run() {
     let ground = Ground::new();
     let text = "workflow: w\nrequires: [elsewhere]\nsteps:\n  - id: a\n    run: hosting:apps:list\n";
     ground.scratch.file("w.yaml", text);
@@ -143,7 +143,7 @@ fn what_a_text_requires_and_no_catalog_has_is_found_before_the_run() {
 }
 
 #[test]
-fn a_default_says_what_it_is_taken_from() {
+fn the_plan_shows_the_source_of_a_default() {
     let ground = Ground::new();
     for default in [
         "{ from: workflow_output }",

@@ -1,4 +1,4 @@
-//! A consent that a person widened: to all reads of one catalog, for who asked, for a time.
+//! Tests consents that a person widened to all reads of one catalog, for one caller and a limited time.
 
 use mcpkg_base::approved::Kind;
 use mcpkg_core::consent::widened;
@@ -15,7 +15,7 @@ fn list() -> Value {
     json!({ "command": "hosting:apps:list" })
 }
 
-/// A person widens the consent to what was asked.
+/// Widens, as a person, the consent request in the error `asked`.
 fn widen(ground: &Ground, asked: &Value, span: i64) -> Uuid {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
     let id = Uuid::parse_str(id).expect("an id");
@@ -26,7 +26,7 @@ fn widen(ground: &Ground, asked: &Value, span: i64) -> Uuid {
 }
 
 #[test]
-fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
+fn a_widened_consent_covers_only_reads_of_the_catalog_by_its_caller() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, list());
@@ -39,12 +39,12 @@ fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
     assert_eq!(code(&execute(&mut client, json!({ "yaml": text }))), "E_CONSENT_REQUIRED", "not of that catalog alone");
     let trail = ground.scratch.ok(&["events"]);
     assert!(trail.contains("consent.widen") && trail.contains("consent.reads"), "{trail}");
-    // Another asker, another project, another address: each is asked about.
+    // Another project still needs consent.
     ground.scratch.ok(&["project", "create", "other"]);
     let mut other = Client::start(&ground.scratch, &["--project", "other"]).shake_hands("2025-06-18");
     assert_eq!(code(&execute(&mut other, list())), "E_CONSENT_REQUIRED");
     other.finish();
-    // It is told as long as it holds, with how it is taken back.
+    // The lists show the consent while it is valid, and how to withdraw it.
     let end = &id.to_string()[24..];
     for shown in [ground.scratch.ok(&["consent", "list"]), ground.scratch.ok(&["consent", "show", end])] {
         assert!(shown.contains("can read from 'hosting' without asking until") && shown.contains(end), "{shown}");
@@ -58,13 +58,13 @@ fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
 }
 
 #[test]
-fn it_ends_by_the_clock_and_with_the_address() {
+fn a_widened_consent_ends_by_the_clock_and_with_the_address() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, list());
     widen(&ground, &asked, HOUR);
     assert_eq!(code(&execute(&mut client, list())), "ok");
-    // As if the hour were over, and as if the clock had gone back before it began.
+    // First the hour is over. Then the clock has gone back to before its start.
     let approved = ground.scratch.approved();
     let (sha256, note) = approved.all(Kind::Reads).expect("records").pop().expect("one");
     let now = ground.person().clock.now();
@@ -82,7 +82,7 @@ fn it_ends_by_the_clock_and_with_the_address() {
 }
 
 #[test]
-fn only_a_person_at_a_terminal_widens_and_for_a_day_at_most() {
+fn only_a_person_at_a_terminal_widens_a_consent_for_a_day_at_most() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, list());

@@ -1,4 +1,4 @@
-//! Workflows in the shell: shown whole, changed, brought back.
+//! Tests the shell commands that show, change and restore workflows.
 
 use super::{NOTE, kept};
 use crate::support::{Client, Scratch};
@@ -6,7 +6,7 @@ use crate::support::{Client, Scratch};
 use serde_json::json;
 
 #[test]
-fn a_text_is_kept_byte_for_byte() {
+fn a_workflows_text_is_stored_byte_for_byte() {
     let scratch = Scratch::with_project();
     let texts = [NOTE.to_owned(), NOTE.replace('\n', "\r\n"), NOTE.trim_end().to_owned()];
     for (text, name) in texts.iter().zip(["a", "b", "c"]) {
@@ -32,7 +32,7 @@ fn a_text_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn the_shell_says_what_it_did() {
+fn the_shell_reports_changes() {
     let scratch = kept();
     for (arguments, says) in [
         (&["workflow", "rename", "keep_note", "note"][..], "Renamed workflow 'keep_note' to 'note' in project 'p'\n"),
@@ -66,7 +66,7 @@ fn the_shell_says_what_it_did() {
 }
 
 #[test]
-fn a_file_that_holds_something_else_is_not_written_over() {
+fn an_existing_file_with_other_content_is_not_overwritten() {
     let scratch = kept();
     scratch.file("mine.yaml", "mine\n");
     let refused = scratch.run(&["workflow", "export", "keep_note", "--to", "mine.yaml"]);
@@ -78,11 +78,11 @@ fn a_file_that_holds_something_else_is_not_written_over() {
 }
 
 #[test]
-fn a_rename_changes_the_name_in_the_text_alone() {
+fn a_rename_changes_only_the_name_in_the_text() {
     let scratch = kept();
     scratch.ok(&["workflow", "rename", "keep_note", "other"]);
     assert_eq!(scratch.ok(&["workflow", "show", "other"]), NOTE.replace("workflow: keep_note", "workflow: other"));
-    // What it was called is still found, and leads to what it is called now.
+    // The history before the rename still belongs to the workflow.
     let diff = scratch.json(&["workflow", "diff", "other"]);
     assert_eq!(diff["changes"].as_array().map(Vec::len), Some(1), "{diff:#}");
     assert_eq!(diff["changes"][0]["field"], "workflow");
@@ -99,7 +99,7 @@ fn a_rename_changes_the_name_in_the_text_alone() {
 }
 
 #[test]
-fn an_edit_is_kept_as_it_was_written() {
+fn an_edit_is_stored_as_written() {
     let scratch = kept();
     let edit = |editor: &str, arguments: &[&str]| {
         scratch.finish(scratch.command().env("EDITOR", editor).args(["workflow", "edit", "keep_note"]).args(arguments))
@@ -107,7 +107,7 @@ fn an_edit_is_kept_as_it_was_written() {
     let left = edit("true", &[]);
     assert_eq!((left.status, &*left.stdout), (0, "Workflow 'keep_note' in project 'p' is unchanged\n"), "{left}");
     let done = edit("sed -i 's/for later/for ever/'", &["-m", "A better word"]);
-    // What was changed is shown, and then that it was.
+    // The command prints the diff and then a confirmation.
     assert!(done.stdout.starts_with("--- a/keep_note.yaml\n+++ b/keep_note.yaml\n@@ "), "{done}");
     assert!(
         done.stdout.contains("for ever") && done.stdout.ends_with("Updated workflow 'keep_note' in project 'p'\n"),
@@ -116,12 +116,12 @@ fn an_edit_is_kept_as_it_was_written() {
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE.replace("for later", "for ever"));
     let history = scratch.json(&["workflow", "history", "keep_note"]);
     assert_eq!(history["revisions"][0]["message"], "A better word");
-    // A comment is not a change of what it says.
+    // A changed comment does not change the model.
     assert_eq!(history["revisions"][0]["model_hash"], history["revisions"][1]["model_hash"]);
     let diff = scratch.json(&["workflow", "diff", "keep_note"]);
     assert_eq!((&diff["changes"], &diff["same"]), (&json!([]), &json!(false)));
     assert_eq!(diff["hunks"][0]["old_start"], 1, "{diff:#}");
-    // What cannot be read is refused, and not lost.
+    // An invalid text is refused, and saved to a file.
     let broken = edit("sed -i 's/steps:/steps: [/'", &[]);
     assert!(broken.status == 1 && broken.stderr.contains("your text is saved in"), "{broken}");
     let renamed = edit("sed -i 's/keep_note/other/'", &[]);
@@ -142,7 +142,7 @@ fn an_edit_is_kept_as_it_was_written() {
 }
 
 #[test]
-fn an_edit_does_not_overwrite_what_came_meanwhile() {
+fn an_edit_does_not_overwrite_a_concurrent_change() {
     let scratch = kept();
     scratch.file("newer.yaml", NOTE.replace("for later", "newer"));
     let import = format!("{} workflow import newer.yaml --update && sed -i s/later/older/", crate::support::BINARY);
@@ -154,7 +154,7 @@ fn an_edit_does_not_overwrite_what_came_meanwhile() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_answered_with_the_nearest() {
+fn an_unknown_name_gets_a_similar_one_as_a_hint() {
     let scratch = kept();
     for words in
         [&["show"][..], &["export"], &["rename"], &["delete"], &["history"], &["diff"], &["edit"], &["restore"]]
@@ -168,7 +168,7 @@ fn a_name_that_is_not_there_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn agents_list_and_read_workflows_and_change_none() {
+fn agents_can_read_workflows_but_not_change_them() {
     let scratch = kept();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let (text, failed) = client.call("list_workflows", json!({}));
@@ -194,7 +194,7 @@ fn agents_list_and_read_workflows_and_change_none() {
 }
 
 #[test]
-fn x34_the_hash_of_what_a_workflow_says_never_changes() {
+fn x34_the_model_hash_never_changes() {
     let scratch = kept();
     let data = scratch.json(&["workflow", "export", "keep_note"]);
     assert_eq!(data["model_hash"], "fbac80c9eb99610d20b2e0d0aee3e666a18053830590bd28fddedac93aaa93c5");
@@ -222,7 +222,7 @@ fn revisions_and_texts_outlive_compacting_a_backup_and_a_restore() {
     assert!(scratch.ok(&["workflow", "show", "keep_note"]).contains("# for four"));
     assert!(scratch.ok(&["workflow", "show", "keep_note", "--revision", "3"]).contains("# for three"));
     scratch.ok(&["check", "--deep"]);
-    // A project takes its workflows with it, and their texts.
+    // Deleting a project deletes its workflows and their texts.
     scratch.ok(&["project", "delete", "p", "--yes"]);
     let tables = [
         "workflow",
@@ -240,7 +240,7 @@ fn revisions_and_texts_outlive_compacting_a_backup_and_a_restore() {
 }
 
 #[test]
-fn damage_is_found_and_never_served() {
+fn damaged_workflows_are_reported_and_never_served() {
     let scratch = kept();
     scratch.change("UPDATE workflow SET title = 'Other'");
     let shown = scratch.run(&["workflow", "show", "keep_note"]);

@@ -1,11 +1,11 @@
-//! The life of a draft: proposed by an agent, looked at and decided by a person.
+//! Tests the life of a draft: an agent proposes it, and a person reviews it and decides.
 
 use serde_json::{Value, json};
 
 use super::{NOTE, agreeing, answered, asking, kept, propose, run};
 use crate::support::{Client, Http, Scratch, http};
 
-/// [`NOTE`] with another name of the prompt.
+/// Returns [`NOTE`] with another name for the prompt it creates.
 fn changed() -> String {
     NOTE.replace("name: note", "name: second")
 }
@@ -41,12 +41,12 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
         (&change["change"], &change["what"], &change["field"]),
         (&json!("changed"), &json!("step"), &json!("with.name"))
     );
-    // Both texts are as they were written, with the same line.
+    // Both versions have the step at the same line.
     assert_eq!((&change["was_at"]["line"], &change["was_at"]["column"]), (&json!(14), &json!(7)), "{data:#}");
     let yaml = scratch.json(&["draft", "show", end])["yaml"].as_str().expect("a text").to_owned();
     assert_eq!((yaml.as_str(), &change["is_at"]["line"]), (changed().as_str(), &json!(14)));
     assert!(!data["hunks"].as_array().expect("hunks").is_empty());
-    // Without a terminal nobody approves, whatever they say.
+    // Without a terminal, nobody can approve, even with `--yes`.
     for arguments in [&["draft", "approve", end][..], &["draft", "approve", end, "--yes"]] {
         let ran = scratch.run(arguments);
         assert!(ran.status == 1 && ran.stderr.contains("Only a person at a terminal can approve a draft"), "{ran}");
@@ -78,14 +78,14 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
 }
 
 #[test]
-fn x33_a_draft_has_no_nulls_and_nothing_empty() {
+fn x33_a_draft_has_no_null_or_empty_fields() {
     let scratch = Scratch::with_project();
     let step = json!({ "id": "look", "run": "mcpkg:prompt:list", "description": null, "with": {}, "depends_on": [], "repeat": null });
     let draft = json!({ "workflow": "look", "title": null, "inputs": {}, "steps": [step] });
     let id = propose(&scratch, json!({ "draft": draft }));
     let yaml = scratch.json(&["draft", "show", &id])["yaml"].as_str().expect("a text").to_owned();
     assert_eq!(yaml, "workflow: look\nsteps:\n  - id: look\n    run: mcpkg:prompt:list\n");
-    // The same as text gives the same.
+    // The same draft as text gives the same YAML.
     let again = propose(&scratch, json!({ "yaml": draft.to_string() }));
     assert_eq!(scratch.json(&["draft", "show", &again])["yaml"], yaml);
     let both = json!({ "yaml": "workflow: a", "draft": {} });
@@ -98,7 +98,7 @@ fn x33_a_draft_has_no_nulls_and_nothing_empty() {
 }
 
 #[test]
-fn x42_no_input_is_kept_and_the_trail_has_no_contents() {
+fn x42_no_input_is_stored_and_the_trail_contains_no_contents() {
     let scratch = kept();
     let planted = "planted-7f3a9c";
     scratch.ok(&["workflow", "plan", "keep_note", "--input", &format!("text={planted}")]);
@@ -117,7 +117,7 @@ fn x42_no_input_is_kept_and_the_trail_has_no_contents() {
 }
 
 #[test]
-fn a_draft_with_errors_is_kept_and_not_approved_until_it_is_mended() {
+fn a_draft_with_errors_is_stored_but_not_approved_until_it_is_fixed() {
     let scratch = Scratch::with_project();
     let id = propose(&scratch, json!({ "yaml": NOTE.replace("mcpkg:prompt:list", "mcpkg:prompt:lst") }));
     let shown = scratch.json(&["draft", "show", &id]);
@@ -150,7 +150,7 @@ fn a_draft_with_errors_is_kept_and_not_approved_until_it_is_mended() {
 }
 
 #[test]
-fn a_draft_whose_base_moved_is_stale_and_an_edit_takes_it_in() {
+fn a_draft_with_an_outdated_base_is_stale_until_it_is_edited() {
     let scratch = kept();
     let id = propose(&scratch, json!({ "yaml": changed(), "replaces": "keep_note" }));
     scratch.file("note.yaml", NOTE.replace("Keeps a note", "Keeps one note"));
@@ -162,7 +162,7 @@ fn a_draft_whose_base_moved_is_stale_and_an_edit_takes_it_in() {
     assert_eq!((&details["base_revision"], &details["revision"]), (&json!(1), &json!(2)));
     let diff = details["diff"].as_str().expect("a diff");
     assert!(diff.contains("-description: Keeps a note") && diff.contains("+description: Keeps one note"), "{diff}");
-    // The editor shows what was changed; leaving all as it is changes nothing.
+    // The editor shows the other change. If the text is left as it is, the draft stays stale.
     let edit = |editor: &str| scratch.finish(scratch.command().env("EDITOR", editor).args(["draft", "edit", &id]));
     let left = edit("grep -q '^#| +description: Keeps one note'");
     assert!(left.status == 0 && left.stdout.contains("is unchanged"), "{left}");
@@ -178,7 +178,7 @@ fn a_draft_whose_base_moved_is_stale_and_an_edit_takes_it_in() {
 }
 
 #[test]
-fn a_name_that_was_taken_and_a_workflow_that_went_make_a_draft_stale_too() {
+fn a_draft_is_stale_if_its_name_was_taken_or_its_workflow_deleted() {
     let scratch = Scratch::with_project();
     let new = propose(&scratch, json!({ "yaml": NOTE }));
     scratch.file("note.yaml", NOTE);
@@ -196,7 +196,7 @@ fn a_name_that_was_taken_and_a_workflow_that_went_make_a_draft_stale_too() {
 }
 
 #[test]
-fn a_draft_says_what_it_replaces_and_may_rename_it() {
+fn a_draft_names_the_workflow_it_replaces_and_may_rename_it() {
     let scratch = kept();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let mut refused = |arguments: Value| {
@@ -226,7 +226,7 @@ fn a_draft_says_what_it_replaces_and_may_rename_it() {
 }
 
 #[test]
-fn a_draft_is_of_its_project_and_a_key_that_only_reads_proposes_nothing() {
+fn a_draft_belongs_to_its_project_and_a_read_only_key_proposes_nothing() {
     let scratch = kept();
     let id = propose(&scratch, json!({ "yaml": changed(), "replaces": "keep_note" }));
     scratch.ok(&["project", "create", "q"]);
@@ -252,7 +252,7 @@ fn a_draft_is_of_its_project_and_a_key_that_only_reads_proposes_nothing() {
 }
 
 #[test]
-fn so_many_drafts_wait_and_those_that_were_decided_are_pruned() {
+fn the_number_of_open_drafts_is_limited_and_decided_ones_are_pruned() {
     let scratch = kept();
     scratch.ok(&["limit", "set", "drafts", "--number", "2"]);
     let arguments = || json!({ "yaml": changed(), "replaces": "keep_note" });
@@ -264,7 +264,7 @@ fn so_many_drafts_wait_and_those_that_were_decided_are_pruned() {
     assert!(scratch.ok(&["prune", "--yes"]).contains("1 row of drafts"));
     assert_eq!(scratch.run(&["draft", "show", &ids[0]]).status, 1);
     assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"].as_array().map(Vec::len), Some(2));
-    // What a draft was made from stays with it, whatever revisions go.
+    // The base text of a draft is kept, even if its revision is removed.
     scratch.file("note.yaml", NOTE.replace("later", "ever"));
     scratch.ok(&["workflow", "import", "note.yaml", "--update"]);
     scratch.ok(&["compact", "--keep-revisions", "1", "--yes"]);
@@ -305,7 +305,7 @@ fn a_draft_keeps_the_text_of_its_author() {
     let id = propose(&scratch, json!({ "yaml": text }));
     let draft = scratch.json(&["draft", "show", &id]);
     assert_eq!(draft["yaml"], text);
-    // The places are those of the author's text.
+    // The positions are those in the author's text.
     let places: Vec<_> = draft["findings"].as_array().expect("findings").iter().collect();
     let of = |code: &str| places.iter().find(|found| found["code"] == code).map(|found| found["line"].clone());
     assert_eq!((of("unknown_key"), of("unknown_command")), (Some(json!(3)), Some(json!(7))), "{draft:#}");
@@ -333,7 +333,7 @@ fn a_plan_of_a_draft_with_errors_names_them_all_and_plans_the_rest() {
     let shown = scratch.run(&["draft", "plan", &id]).stdout;
     let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text}: {shown}"));
     assert!(place("[unknown_with_key]") < place("[unknown_command]") && place("[unknown_command]") < place("keep\t"));
-    // What runs is as strict as ever, and so is the tool.
+    // Runs are as strict as before, and so is the `dry_run` tool.
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let (text, failed) = client.call("dry_run", json!({ "yaml": text }));
     assert!(failed && text.contains("E_WORKFLOW_INVALID"), "{text}");

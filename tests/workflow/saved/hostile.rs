@@ -1,4 +1,4 @@
-//! Texts and names from those who mean no good.
+//! Tests malicious texts and names.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{NOTE, kept, propose};
 use crate::support::{Client, Scratch};
 
 #[test]
-fn a_draft_moves_no_cursor_and_turns_no_line_around() {
+fn control_characters_in_a_draft_do_not_reach_the_terminal() {
     let scratch = kept();
     let yaml = NOTE.replace("Keeps a note", "\"Keeps\\e[2J a \u{202e}note\"").replace("   # for later", "");
     let message = "Fine\u{1b}[1A\nreally\u{202e}";
@@ -29,7 +29,7 @@ fn a_draft_moves_no_cursor_and_turns_no_line_around() {
 }
 
 #[test]
-fn what_is_no_text_or_too_large_is_refused() {
+fn invalid_and_too_large_texts_are_refused() {
     let scratch = Scratch::with_project();
     scratch.file("binary.yaml", [0xff, 0xfe, 0x00, 0x80]);
     scratch.file("zero.yaml", "workflow: a\0\n");

@@ -1,9 +1,9 @@
-//! Files become workflows, all of them or none.
+//! Tests the import of workflow files. An import succeeds for all files or for none.
 
 use super::{NOTE, kept};
 use crate::support::Scratch;
 
-/// What another program writes.
+/// A workflow in another program's format.
 const FOREIGN: &str = "\
 workflow: foreign
 title: null
@@ -55,7 +55,7 @@ fn a_folder_is_imported_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_is_found_in_a_file_is_shown_and_decides_about_the_exit_status() {
+fn findings_in_a_file_are_shown_and_set_the_exit_status() {
     let scratch = Scratch::with_project();
     let text = "workflow: res\nsteps:\n  - {id: a, run: sec:login:create, with: {user: u}}\n\
         \u{20} - {id: b, run: sh:problem:list, depends_on: [a]}\n";
@@ -65,7 +65,7 @@ fn what_is_found_in_a_file_is_shown_and_decides_about_the_exit_status() {
         assert!(ran.status == 1 && ran.stdout.contains("res\tcreated\t2\tres.yaml"), "{ran}");
         assert!(ran.stderr.contains("res.yaml:3:") && ran.stderr.contains("[unknown_command]"), "{ran}");
     }
-    // It came in all the same, and does not run.
+    // It was imported nevertheless, but cannot run.
     assert_eq!(scratch.ok(&["workflow", "show", "res"]), text);
     let again = scratch.run(&["--json", "workflow", "import", "res.yaml"]);
     let told: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
@@ -77,7 +77,7 @@ fn what_is_found_in_a_file_is_shown_and_decides_about_the_exit_status() {
 }
 
 #[test]
-fn what_is_there_and_differs_is_updated_only_where_that_was_said() {
+fn existing_workflows_change_only_with_update() {
     let scratch = kept();
     scratch.file("note.yaml", NOTE.replace("later", "ever"));
     scratch.file("new.yaml", named("new"));
@@ -93,7 +93,7 @@ fn what_is_there_and_differs_is_updated_only_where_that_was_said() {
 }
 
 #[test]
-fn what_another_program_writes_is_mended_with_a_note_for_each_thing() {
+fn a_foreign_workflow_is_converted_with_a_note_for_each_change() {
     let scratch = Scratch::with_project();
     scratch.file("foreign.yaml", FOREIGN);
     let ran = scratch.run(&["workflow", "import", "foreign.yaml"]);
@@ -111,7 +111,7 @@ fn what_another_program_writes_is_mended_with_a_note_for_each_thing() {
     let text = scratch.ok(&["workflow", "show", "foreign"]);
     assert!(text.contains("if: inputs.name") && text.contains("run: mcpkg:prompt:create"), "{text}");
     assert!(!text.contains("null") && !text.contains("when") && text.ends_with('\n'), "{text}");
-    // What was mended has nothing to mend.
+    // The exported text needs no more corrections.
     scratch.file("mended.yaml", &text);
     let again = scratch.run(&["workflow", "import", "mended.yaml"]);
     assert!(again.stdout.contains("foreign\tunchanged") && !again.stderr.contains("is now"), "{again}");

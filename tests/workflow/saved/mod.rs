@@ -1,4 +1,4 @@
-//! Workflows that a project keeps, and drafts of them.
+//! Tests of saved workflows and drafts.
 
 mod crud;
 mod drafts;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::{Client, Scratch, at_a_terminal, skipped};
 
-/// A workflow of mcpkg's own commands, as a person writes it.
+/// A workflow that calls mcpkg's own commands, formatted as a person would write it.
 pub(crate) const NOTE: &str = "\
 # Keeps what is said.
 workflow: keep_note
@@ -32,7 +32,7 @@ steps:
       content: ${{ inputs.text }}
 ";
 
-/// A project that keeps [`NOTE`].
+/// Returns a project that contains [`NOTE`].
 fn kept() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("note.yaml", NOTE);
@@ -40,7 +40,7 @@ fn kept() -> Scratch {
     scratch
 }
 
-/// Proposes a text as an agent does, and returns the draft's id.
+/// Proposes a workflow as an agent. Returns the draft's id.
 #[track_caller]
 fn propose(scratch: &Scratch, arguments: Value) -> String {
     let mut client = Client::start(scratch, &[]).shake_hands("2025-11-25");
@@ -52,8 +52,8 @@ fn propose(scratch: &Scratch, arguments: Value) -> String {
     answer["id"].as_str().expect("an id").to_owned()
 }
 
-/// Runs a command at a terminal where `answer` is typed, and returns what it showed and whether it was done; `None` where
-/// there is no terminal to be had.
+/// Runs a command at a terminal where a person types `answer`. Returns the output and whether the command succeeded;
+/// `None` if there is no terminal.
 fn answered(scratch: &Scratch, arguments: &[&str], answer: &str) -> Option<(String, bool)> {
     let done = at_a_terminal(scratch.command().args(arguments), answer);
     if done.is_none() {
@@ -62,12 +62,12 @@ fn answered(scratch: &Scratch, arguments: &[&str], answer: &str) -> Option<(Stri
     done
 }
 
-/// A shell's context at a terminal whose person says yes.
+/// Returns the context of a person at a terminal who answers every question with yes.
 fn agreeing(scratch: &Scratch) -> Context {
     asking(scratch, |_| {})
 }
 
-/// The same, with something that happens while the person reads.
+/// Like [`agreeing`], but calls `meanwhile` while the person reads the question.
 fn asking(scratch: &Scratch, meanwhile: impl Fn(&Body) + Send + Sync + 'static) -> Context {
     let ask = move |body: Body, _: &str| {
         meanwhile(&body);
@@ -76,7 +76,7 @@ fn asking(scratch: &Scratch, meanwhile: impl Fn(&Body) + Send + Sync + 'static) 
     Context { confirmation: Confirmation::Ask, ask: std::sync::Arc::new(ask), ..scratch.context() }
 }
 
-/// Runs a command of the table in this process.
+/// Runs an operation in this process.
 fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg_base::error::Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)

@@ -1,4 +1,4 @@
-//! Workflows and drafts as resources.
+//! Tests workflows and drafts as MCP resources.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{NOTE, kept, propose};
 use crate::support::Client;
 
 #[test]
-fn they_are_named_read_and_completed() {
+fn workflows_and_drafts_are_listed_read_and_completed() {
     let scratch = kept();
     let id = propose(&scratch, json!({ "yaml": NOTE.replace("name: note", "name: second"), "replaces": "keep_note" }));
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
@@ -34,7 +34,7 @@ fn they_are_named_read_and_completed() {
 }
 
 #[test]
-fn subscribers_hear_of_a_draft_that_was_decided_or_went_stale() {
+fn subscribers_are_notified_if_a_draft_is_decided_or_stale() {
     let scratch = kept();
     let changed = NOTE.replace("name: note", "name: second");
     let id = propose(&scratch, json!({ "yaml": changed, "replaces": "keep_note" }));

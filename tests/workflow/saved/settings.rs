@@ -1,10 +1,10 @@
-//! What a project allows its workflows: the policy, and the values that they may read.
+//! Tests a project's settings for workflows: the policy, and the variables that workflows may read.
 
 use super::{NOTE, answered};
 use crate::support::Scratch;
 
 #[test]
-fn a_policy_is_tightened_by_anybody_and_loosened_at_a_terminal() {
+fn anybody_can_tighten_the_policy_but_only_a_person_can_loosen_it() {
     let scratch = Scratch::with_project();
     assert_eq!(scratch.ok(&["workflow", "policy"]), "confirm\n");
     scratch.ok(&["workflow", "policy", "confirm"]);
@@ -33,12 +33,12 @@ fn a_policy_is_tightened_by_anybody_and_loosened_at_a_terminal() {
         .map(|e| (e["kind"].clone(), e["outcome"].clone()))
         .collect();
     let of = |outcome: &str| kinds.iter().filter(|(kind, found)| kind == "workflow.policy" && found == outcome).count();
-    // What was so already did not happen; what was refused stands in the trail.
+    // Setting the current policy again records no event. Refused changes are recorded.
     assert_eq!((of("ok"), of("E_TERMINAL_REQUIRED"), of("E_CONFIRM_REQUIRED")), (2, 2, 1), "{kinds:?}");
 }
 
 #[test]
-fn values_are_of_a_project_and_no_secrets() {
+fn variables_belong_to_a_project_and_cannot_be_secrets() {
     let scratch = Scratch::with_project();
     scratch.ok(&["workflow", "env", "set", "REGION", "eu"]);
     scratch.ok(&["workflow", "env", "set", "REGION", "us"]);
@@ -68,7 +68,7 @@ fn values_are_of_a_project_and_no_secrets() {
 }
 
 #[test]
-fn a_workflow_reads_what_the_project_allows_and_nothing_of_the_process() {
+fn a_workflow_reads_project_variables_but_not_the_environment() {
     let scratch = Scratch::with_project();
     scratch.file("note.yaml", NOTE.replace("name: note", "name: ${{ env.HOME }}"));
     let found = scratch.run(&["workflow", "validate", "note.yaml"]);

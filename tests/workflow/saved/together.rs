@@ -1,4 +1,4 @@
-//! Two at once, and a database that cannot be written.
+//! Tests concurrent changes of workflows, and a read-only database.
 
 use std::sync::{Arc, Barrier};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{NOTE, asking, kept, propose, run};
 
 #[test]
-fn of_two_who_approve_a_draft_one_wins() {
+fn of_two_concurrent_approvals_one_wins() {
     for _ in 0..4 {
         let scratch = kept();
         let changed = NOTE.replace("name: note", "name: second");
@@ -36,7 +36,7 @@ fn of_two_who_approve_a_draft_one_wins() {
 }
 
 #[test]
-fn what_was_changed_while_a_person_read_is_not_approved() {
+fn a_draft_that_changes_during_the_review_is_not_approved() {
     let scratch = Arc::new(kept());
     let changed = NOTE.replace("name: note", "name: second");
     let id = propose(&scratch, json!({ "yaml": changed, "replaces": "keep_note" }));
@@ -59,7 +59,7 @@ fn what_was_changed_while_a_person_read_is_not_approved() {
 }
 
 #[test]
-fn a_database_that_cannot_be_written_is_read_on() {
+fn a_read_only_database_can_be_read() {
     let scratch = kept();
     let id = propose(&scratch, json!({ "yaml": NOTE.replace("name: note", "name: second"), "replaces": "keep_note" }));
     let context = asking(&scratch, |_| {});

@@ -1,4 +1,4 @@
-//! The commands that the texts of these tests run.
+//! Provides the commands that the workflows of these tests call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use mcpkg_workflow::source::{Commands, Resolved};
 use mcpkg_workflow::spec::{CommandSpec, ProviderContract};
 use serde_json::{Value, json};
 
-/// A few commands of a hosting API, and what is known around them.
+/// Some commands and providers of a hosting API.
 pub struct Api {
     commands: BTreeMap<String, Arc<CommandSpec>>,
     providers: BTreeMap<String, Arc<ProviderContract>>,
@@ -26,7 +26,7 @@ impl Api {
         Self { commands, providers: providers.collect() }
     }
 
-    /// The same with a command changed.
+    /// Changes one of the commands.
     pub fn with(mut self, id: &str, change: impl FnOnce(&mut CommandSpec)) -> Self {
         let mut spec = CommandSpec::clone(&self.commands[id]);
         change(&mut spec);
@@ -69,7 +69,7 @@ impl Commands for Api {
     }
 }
 
-/// Makes a command of the API. `more` overrides what is usual.
+/// Returns a command of the API as JSON. `more` overrides the default fields.
 fn spec(id: &str, method: &str, path: &str, more: Value) -> Value {
     let (group, name) = id.split_once(':').expect("an id");
     let (effect, idempotency) = match method {

@@ -1,4 +1,4 @@
-//! Random expressions against an evaluator that does the plainest thing.
+//! Compares random expressions with a simple evaluator.
 
 use mcpkg_workflow::expression::{Outcome, Path, Root, Scope, evaluate, parse, value_at};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::config;
 
-/// What is known of the inputs.
+/// The known inputs.
 struct Inputs(Value);
 
 impl Scope for Inputs {
@@ -21,7 +21,7 @@ fn inputs() -> Value {
     json!({ "a": 1, "b": "text", "c": [1, "x", null], "d": { "e": false, "f": [] }, "g": "", "h": true })
 }
 
-/// An expression as it is drawn: how it is written, and what it is worth.
+/// A random expression: its text and its value.
 #[derive(Clone, Debug)]
 struct Drawn {
     text: String,
@@ -90,7 +90,7 @@ proptest! {
     #![proptest_config(config(256))]
 
     #[test]
-    fn an_expression_is_worth_what_the_plain_evaluator_says(drawn in expression()) {
+    fn an_expression_has_the_value_of_the_simple_evaluator(drawn in expression()) {
         let parsed = parse(&drawn.text).map_err(|fault| TestCaseError::fail(format!("{}: {fault:?}", drawn.text)))?;
         let expected = match drawn.text.as_str() {
             "inputs.gone.further[3]" => Outcome::Missing,

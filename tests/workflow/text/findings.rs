@@ -1,21 +1,22 @@
-//! What was wrong with the original, and what a model got wrong with it: each found, with code and place.
+//! Tests that mistakes are reported with their code and position. They are the original's defects, and mistakes that a
+//! model made.
 
 use mcpkg_workflow::finding::{Severity, mended};
 
 use super::{check, only, places};
 
-/// A workflow with these inputs and steps, which are indented by two.
+/// Returns a workflow with these inputs and steps, which must be indented by two.
 fn workflow(inputs: &str, steps: &str) -> String {
     let inputs = if inputs.is_empty() { String::new() } else { format!("inputs:\n{inputs}") };
     format!("workflow: w\n{inputs}steps:\n{steps}")
 }
 
 #[test]
-fn x20_a_mistake_in_yaml_is_told_in_yamls_words() {
+fn x20_a_yaml_error_is_described_in_yaml_terms() {
     let found = only("workflow: w\nsteps: [{id: a, run: apps:list\n", "yaml_syntax");
     assert!(!found.message.to_lowercase().contains("json"), "{}", found.message);
     assert!(!found.message.contains("expected value at line"), "{}", found.message);
-    // What a model took for a workflow: a message about JSON.
+    // A model once mistook an error message about JSON for a workflow.
     assert_eq!(places("expected value at line 1 column 1")[0], ("wrong_type", 1, 1));
 }
 
@@ -58,7 +59,7 @@ fn x23_unknown_and_missing_arguments_are_found() {
 }
 
 #[test]
-fn x24_words_and_types_of_values_are_held_against_the_command() {
+fn x24_values_and_their_types_are_checked_against_the_command() {
     let text = workflow(
         "",
         "  - id: a\n    run: apps:create\n    with: {name: 5, region: moon, size: many, labels: [a, 1]}\n",
@@ -77,7 +78,7 @@ fn x24_words_and_types_of_values_are_held_against_the_command() {
 }
 
 #[test]
-fn x25_circles_and_doubles_are_found_before_a_run() {
+fn x25_cycles_and_duplicates_are_found_before_a_run() {
     let text = workflow(
         "",
         "  - {id: a, run: apps:list, depends_on: [b]}\n  - {id: b, run: apps:list, depends_on: [c]}\n  - {id: c, run: apps:list, depends_on: [a]}\n  - {id: a, run: apps:list, depends_on: [gone]}\n",
@@ -123,12 +124,12 @@ fn x27_what_an_argument_accepts_and_prefers_is_checked() {
     );
     let prefer = only(&steps("name"), "prefer_not_used");
     assert_eq!(prefer.hint.as_deref(), Some("use the field `id` instead"));
-    // A field of which nothing is said may be anything.
+    // A field without a described type may contain anything.
     assert_eq!(places(&steps("ready")), [("template_type_mismatch", 6, 17)]);
 }
 
 #[test]
-fn x29_what_is_not_required_is_not() {
+fn x29_an_optional_input_is_not_required() {
     let text = workflow(
         "  a: {validate: {required: false}}\n  b: {optional: true}\n  c: {}\n",
         "  - {id: x, run: apps:list}\n",
@@ -140,7 +141,7 @@ fn x29_what_is_not_required_is_not() {
 }
 
 #[test]
-fn x32_an_answer_that_nobody_described_is_a_warning() {
+fn x32_an_undescribed_output_is_a_warning() {
     let text = workflow("", "  - {id: a, run: jobs:start}\nfinal_output: ${{ steps.a.output.id }}\n");
     let found = only(&text, "output_unverifiable");
     assert_eq!((found.severity, found.span.line), (Severity::Warning, 4));
@@ -166,7 +167,7 @@ fn x28_durations_and_limits_of_a_repeat_are_read() {
     assert_eq!(code("every: 5s"), ["repeat_without_until"]);
 }
 
-/// The recorded exchange: six mistakes, one after the other.
+/// Six mistakes, one after another, from a recorded conversation with a model.
 mod recorded {
     use super::*;
 
@@ -233,7 +234,7 @@ mod recorded {
 }
 
 #[test]
-fn an_unquoted_template_inside_of_braces_is_a_mistake_of_yaml_at_the_inner_brace() {
+fn an_unquoted_template_in_braces_is_a_yaml_error_at_the_inner_brace() {
     let text = workflow("  app: {}\n", "  - {id: a, run: apps:info, with: {app: ${{ inputs.app }}}}\n");
     let found = only(&text, "yaml_syntax");
     assert_eq!((found.span.line, found.span.column), (5, 42));

@@ -1,4 +1,4 @@
-//! Fixes as data: each replaces a part of the text, after which the finding is gone.
+//! Tests machine-readable fixes. Each replaces a part of the text, and afterwards the finding is gone.
 
 use mcpkg_workflow::finding::mended;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{check, only};
 use crate::support::Scratch;
 
-/// A workflow with these inputs and steps.
+/// Returns a workflow with these inputs and steps.
 fn workflow(inputs: &str, steps: &str) -> String {
     let inputs = if inputs.is_empty() { String::new() } else { format!("inputs:\n{inputs}") };
     format!("workflow: w\n{inputs}steps:\n{steps}")
@@ -15,7 +15,7 @@ fn workflow(inputs: &str, steps: &str) -> String {
 const CREATE: &str = "  - id: create_app\n    run: apps:create\n    with: {name: x}\n";
 const INFO: &str = "  - id: info\n    run: apps:info\n";
 
-/// A text with a finding of each kind that has a fix, and what the fix writes.
+/// Returns a text for each kind of finding that has a fix: the code, the text, and what the fix writes.
 fn fixed() -> Vec<(&'static str, String, &'static str)> {
     let list = "  - {id: apps, run: apps:list}\n";
     vec![
@@ -85,7 +85,7 @@ fn each_fix_removes_its_finding() {
         assert!(count == 1 && better.contains(writes), "{code}: {better}");
         let left: Vec<_> = check(&better).findings.into_iter().filter(|found| found.code.name() == code).collect();
         assert_eq!(left, [], "{code}: {better}");
-        // Nothing else was touched.
+        // The fix changed only one line.
         let same = text.lines().zip(better.lines()).filter(|(old, new)| old == new).count();
         assert_eq!(
             (text.lines().count(), text.lines().count() - same),
@@ -96,28 +96,28 @@ fn each_fix_removes_its_finding() {
 }
 
 #[test]
-fn what_is_in_doubt_has_a_hint_alone() {
+fn an_uncertain_correction_is_a_hint_and_not_a_fix() {
     for (code, text) in [
-        // Two names are as near, and a name that is there already.
+        // Two names are equally similar. In the next two, the similar name is already used.
         (
             "unknown_input_ref",
             workflow("  apps: {}\n  appd: {}\n", &format!("{INFO}    with: {{app: \"${{{{ inputs.appx }}}}\"}}\n")),
         ),
         ("unknown_with_key", workflow("", "  - {id: a, run: apps:create, with: {name: x, nmae: y}}\n")),
         ("unknown_key", workflow("", "  - {id: a, run: apps:list, with: {}, wiht: {}}\n")),
-        // A person chooses what destroys.
+        // mcpkg does not choose a destructive command.
         ("unknown_command", workflow("", "  - {id: a, run: apps:delet, with: {app: x}}\n")),
-        // The text is not what it says.
+        // The reference is written with a YAML escape, so the position in the text is not exact.
         (
             "unknown_step_ref",
             workflow("", &format!("{CREATE}{INFO}    with: {{app: \"\\x24{{{{ steps.create_ap.output.id }}}}\"}}\n")),
         ),
-        // Of an alias, another place would have to change.
+        // The value comes from an alias, so the change would be in another place.
         (
             "enum_violation",
             "workflow: w\nsteps:\n  - {id: a, run: apps:create, with: {name: &n euu, region: *n}}\n".to_owned(),
         ),
-        // No name is near.
+        // No name is similar.
         ("unknown_with_key", workflow("", "  - {id: a, run: apps:list, with: {zone: eu}}\n")),
     ] {
         let found = only(&text, code);

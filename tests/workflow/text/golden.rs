@@ -1,4 +1,4 @@
-//! Texts and what is made of them, word for word.
+//! Compares findings and rendered texts with the expected ones, word for word.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const FULL: &str = include_str!("../golden/full.yaml");
 const FULL_RENDERED: &str = include_str!("../golden/full.rendered.yaml");
 
 #[test]
-fn the_contracts_two_sentences_stand_at_their_places() {
+fn the_contracts_two_sentences_appear_at_their_positions() {
     let checked = check(CONTRACT);
     let found = |found: Vec<&mcpkg_workflow::finding::Finding>| -> Vec<Value> {
         found
@@ -47,9 +47,9 @@ fn every_field_is_read_and_written_in_its_form() {
 }
 
 #[test]
-fn x33_what_is_null_empty_or_usual_is_not_written() {
+fn x33_null_empty_and_default_fields_are_not_written() {
     for word in ["null", "optional: false", "type: string\n", "mode: single", "{}\n\n", "on_error: manual"] {
-        // The body is the author's own.
+        // Ignore nulls and empty maps in the request body, which the author wrote.
         let outside = FULL_RENDERED.replace("        - null\n", "").replace("        - {}\n", "");
         assert!(!outside.contains(word), "{word}");
     }
@@ -59,7 +59,7 @@ fn x33_what_is_null_empty_or_usual_is_not_written() {
 }
 
 #[test]
-fn what_is_written_is_read_as_the_same_and_written_again_to_the_byte() {
+fn a_rendered_text_parses_to_the_same_and_renders_identically() {
     let first = check(FULL);
     let again = check(FULL_RENDERED);
     assert_eq!(again.definition(), first.definition());

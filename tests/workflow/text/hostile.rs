@@ -1,4 +1,4 @@
-//! Texts that nobody would write for a good purpose: each is refused with a code of its own, and none costs much.
+//! Tests malicious texts. Each is refused with its own code, and none takes long.
 
 use super::places;
 
@@ -20,7 +20,7 @@ fn odd_texts_have_a_code_each() {
 }
 
 #[test]
-fn aliases_that_grow_are_refused() {
+fn aliases_that_expand_exponentially_are_refused() {
     let mut bomb = String::from("workflow: w\na0: &a0 [1,1,1,1,1,1,1,1,1,1]\n");
     for level in 1..10 {
         let aliases = vec![format!("*a{}", level - 1); 10].join(",");
@@ -30,7 +30,7 @@ fn aliases_that_grow_are_refused() {
 }
 
 #[test]
-fn a_great_deal_of_one_thing_is_looked_at_once_and_told_in_part() {
+fn many_similar_mistakes_are_checked_once_and_only_some_are_shown() {
     let steps: String = (0..1_001).map(|step| format!("  - {{id: s{step}, run: apps:list}}\n")).collect();
     assert_eq!(places(&format!("workflow: w\nsteps:\n{steps}")), [("limit_exceeded", 2, 1)]);
     let inputs: String = (0..201).map(|input| format!("  i{input}: {{}}\n")).collect();

@@ -1,4 +1,4 @@
-//! Each kind of finding has a text that has it, at a line and column.
+//! Tests that there is a text for each kind of finding, and that the finding has the right position.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use mcpkg_workflow::finding::Kind;
 use super::api::Api;
 use super::places;
 
-/// Texts with the code that they have, its line and column. A text without `workflow:` is a list of steps.
+/// Findings: code, line, column, and a text that has it. A text without `workflow:` is a list of steps.
 const TEXTS: &[(&str, usize, usize, &str)] = &[
     ("yaml_syntax", 1, 4, "a: [1"),
     ("duplicate_key", 2, 1, "workflow: w\nworkflow: x\nsteps: [{id: a, run: apps:list}]"),
@@ -139,7 +139,7 @@ const TEXTS: &[(&str, usize, usize, &str)] = &[
     ("create_without_check", 1, 16, "- {id: a, run: apps:create, with: {name: x}}"),
 ];
 
-/// Returns a text with its line and column: steps alone are put below `steps:`.
+/// Returns the whole text and the line in it. A list of steps gets a header.
 fn whole(text: &str, line: usize) -> (String, usize) {
     match text.starts_with("- ") {
         true => (format!("workflow: w\nsteps:\n{text}\n"), line + 2),
@@ -148,7 +148,7 @@ fn whole(text: &str, line: usize) -> (String, usize) {
 }
 
 #[test]
-fn each_kind_is_found_at_its_place() {
+fn each_kind_is_found_at_its_position() {
     let mut wrong = Vec::new();
     for (code, line, column, text) in TEXTS {
         let (text, line) = whole(text, *line);
@@ -164,7 +164,7 @@ fn each_kind_is_found_at_its_place() {
 }
 
 #[test]
-fn fixes_mend_what_they_are_of() {
+fn applying_the_fixes_removes_their_findings() {
     for (code, _, _, text) in TEXTS {
         let (text, _) = whole(text, 0);
         let found = checked(&text, &Api::new()).expect("findings").findings;

@@ -1,5 +1,4 @@
-//! The text of workflows: what is found in it, how it is written, what would be done. The commands are those of a small API that
-//! stands in memory.
+//! Tests how the text of workflows is checked, rendered and planned. The commands are those of a small API in memory.
 
 mod api;
 mod expressions;

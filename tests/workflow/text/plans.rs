@@ -1,4 +1,4 @@
-//! What a run would do.
+//! Tests the plans of workflows.
 
 use mcpkg_base::error::Code;
 use mcpkg_workflow::check::checked;
@@ -53,7 +53,7 @@ fn plan(inputs: Value, outputs: Value) -> Value {
 }
 
 #[test]
-fn the_contracts_sample_comes_out() {
+fn the_contracts_sample_is_planned_as_expected() {
     let plan = plan(json!({ "region": "us" }), json!({}));
     assert_eq!(plan["inputs_required"], json!(["pipeline", "app", "addon"]));
     let step = &plan["steps"][2];
@@ -63,7 +63,7 @@ fn the_contracts_sample_comes_out() {
 }
 
 #[test]
-fn steps_stand_in_their_order_with_what_is_known_filled_in() {
+fn steps_are_in_order_with_known_values_filled_in() {
     let plan = plan(json!({ "region": "us", "app": "shop", "token": "env:TOKEN" }), json!({}));
     let ids: Vec<&str> =
         plan["steps"].as_array().expect("steps").iter().map(|step| step["id"].as_str().expect("an id")).collect();
@@ -86,7 +86,7 @@ fn steps_stand_in_their_order_with_what_is_known_filled_in() {
 }
 
 #[test]
-fn x31_a_condition_on_what_is_not_known_is_unknown_until_somebody_supplies_it() {
+fn x31_a_condition_on_an_unknown_value_is_unknown() {
     let runs = |outputs: Value| -> Vec<Value> {
         let plan = plan(json!({ "app": "shop" }), outputs);
         plan["steps"].as_array().expect("steps").iter().map(|step| step["will_run"].clone()).collect()
@@ -97,14 +97,14 @@ fn x31_a_condition_on_what_is_not_known_is_unknown_until_somebody_supplies_it() 
 }
 
 #[test]
-fn answers_that_are_supplied_are_filled_in() {
+fn supplied_outputs_are_filled_in() {
     let plan = plan(json!({ "region": "eu" }), json!({ "look": [], "create_app": { "id": "app-1" } }));
     assert_eq!(plan["steps"][2]["with"]["app"], "app-1");
     assert_eq!(plan["final_output"], json!({ "app": "app-1", "region": "eu" }));
 }
 
 #[test]
-fn x34_the_hash_is_the_same_in_every_build_and_differs_with_what_is_done() {
+fn x34_the_hash_is_stable_and_changes_with_the_plan() {
     let hash = |inputs: Value| plan(inputs, json!({}))["plan_hash"].as_str().expect("a hash").to_owned();
     assert_eq!(hash(json!({ "region": "us" })), HASH);
     assert_ne!(hash(json!({ "region": "eu" })), HASH);
@@ -118,7 +118,7 @@ fn x34_the_hash_is_the_same_in_every_build_and_differs_with_what_is_done() {
         planned(&checked(text, api).expect("a check"), api, given).expect("a plan").plan_hash
     };
     assert_ne!(of(&api, APP_WITH_DB, &given(None)), HASH);
-    // The same in another writing is the same.
+    // The same workflow in JSON has the same hash.
     let json = serde_json::to_string(checked(APP_WITH_DB, &api).expect("a check").definition().expect("a definition"))
         .expect("JSON");
     assert_eq!(of(&api, &json, &given(Some("p"))), HASH);
@@ -128,11 +128,11 @@ fn x34_the_hash_is_the_same_in_every_build_and_differs_with_what_is_done() {
     assert_ne!(of(&graver, APP_WITH_DB, &given(Some("p"))), HASH);
 }
 
-/// Of the plan above with the region `us`.
+/// The hash of the plan above with the region `us`.
 const HASH: &str = "1585a780b11a9d79a30fda40542a7d60d39487a9c5cf13dcbdba1131a25a758c";
 
 #[test]
-fn what_is_wrong_is_refused_by_name() {
+fn invalid_inputs_and_outputs_are_refused_by_name() {
     let api = Api::new();
     let refused =
         |text: &str, inputs: Value, outputs: Value| plan_of(&api, text, inputs, outputs).expect_err("a refusal");
@@ -150,7 +150,7 @@ fn what_is_wrong_is_refused_by_name() {
 }
 
 #[test]
-fn defaults_stand_in_and_what_is_derived_is_not_asked_for() {
+fn defaults_are_used_and_derived_values_are_not_asked_for() {
     let text = "\
 workflow: w
 inputs:
@@ -171,7 +171,7 @@ steps:
 }
 
 #[test]
-fn x28_how_a_step_is_repeated_stands_in_the_plan() {
+fn x28_the_plan_shows_how_a_step_is_repeated() {
     let text = "\
 workflow: w
 steps:

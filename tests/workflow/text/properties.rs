@@ -1,4 +1,5 @@
-//! Random definitions are written and read again; random and mutated texts never panic, and findings stand inside the text.
+//! Renders random definitions and parses the result. Also checks that random and mutated texts never panic, and that
+//! findings lie within the text.
 
 use std::time::{Duration, Instant};
 
@@ -112,7 +113,7 @@ fn definition() -> impl Strategy<Value = Definition> {
             let inputs = examples.into_iter().enumerate().map(|(index, value)| {
                 (format!("i{index}"), json!({ "default": { "from": "literal", "value": value }, "description": title }))
             });
-            // That there are none is written in no form.
+            // Empty inputs are always written as a mapping.
             let inputs: Value = match is_list && inputs.len() > 0 {
                 false => Value::Object(inputs.collect()),
                 true => inputs
@@ -127,7 +128,8 @@ fn definition() -> impl Strategy<Value = Definition> {
         })
 }
 
-/// Checks that every place of a text lies inside of it, on character bounds, and says lines and columns that are so.
+/// Checks that the positions of all findings lie within the text and on character boundaries, and that their lines and
+/// columns are right.
 fn places_are_inside(text: &str) -> Result<(), TestCaseError> {
     let begun = Instant::now();
     let checked = checked(text, &Api::new());
@@ -159,7 +161,7 @@ proptest! {
     #![proptest_config(config(256))]
 
     #[test]
-    fn what_is_written_is_read_as_the_same_and_written_alike(definition in definition()) {
+    fn a_rendered_definition_parses_to_the_same_and_renders_identically(definition in definition()) {
         let text = definition.to_yaml().expect("a text");
         let (read, findings) = shaped(&text).expect("a version");
         let errors: Vec<_> = findings.iter().filter(|found| found.code.severity() == mcpkg_workflow::finding::Severity::Error).collect();

@@ -1,4 +1,4 @@
-//! The three operations on both faces.
+//! Tests the operations that check, plan and render workflows, in the shell and as tools.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Client, Scratch};
 const BAD: &str = "workflow: w\nsteps:\n  - id: a\n    run: mcpkg:nothing:here\n    condition: \"1 == 1\"\n";
 
 #[test]
-fn mistakes_are_shown_as_compilers_show_them_and_mended_where_that_is_certain() {
+fn mistakes_are_shown_like_compiler_errors_and_fixed_if_certain() {
     let scratch = Scratch::with_project();
     scratch.file("app.yaml", BAD);
     let ran = scratch.run(&["workflow", "validate", "app.yaml"]);
@@ -28,7 +28,7 @@ fn mistakes_are_shown_as_compilers_show_them_and_mended_where_that_is_certain() 
 }
 
 #[test]
-fn a_text_that_is_no_utf_8_is_refused() {
+fn a_text_that_is_not_utf_8_is_refused() {
     let scratch = Scratch::with_project();
     std::fs::write(scratch.path().join("binary.yaml"), b"workflow: \xff\xfe").expect("a file");
     let ran = scratch.run(&["workflow", "validate", "binary.yaml"]);
@@ -57,7 +57,7 @@ fn the_contracts_draft_is_written_to_the_byte() {
 }
 
 #[test]
-fn agents_hear_of_mistakes_as_an_answer_and_of_a_plan_that_cannot_be_as_an_error() {
+fn mistakes_are_a_result_and_an_impossible_plan_is_an_error() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let call = |client: &mut Client, name: &str, arguments: Value| {
@@ -73,7 +73,7 @@ fn agents_hear_of_mistakes_as_an_answer_and_of_a_plan_that_cannot_be_as_an_error
     let error = &answer["structuredContent"]["error"];
     assert_eq!((&answer["isError"], &error["code"]), (&json!(true), &json!("E_WORKFLOW_INVALID")), "{answer}");
     assert_eq!(error["details"]["errors"][0]["code"], "unknown_command");
-    // An agent's argument is the text, and never names a file.
+    // The tool's argument is the text itself, and never the path of a file.
     scratch.file("app.yaml", "workflow: w\nsteps: []\n");
     let answer = call(&mut client, "validate_workflow", json!({ "yaml": "app.yaml" }));
     assert_eq!(answer["structuredContent"]["errors"][0]["code"], "wrong_type", "{answer}");
@@ -81,11 +81,11 @@ fn agents_hear_of_mistakes_as_an_answer_and_of_a_plan_that_cannot_be_as_an_error
 }
 
 #[test]
-fn the_form_of_a_workflow_is_a_resource() {
+fn the_schema_of_a_workflow_is_a_resource() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let uri = "mcpkg://schema/workflow";
-    // The list of resources holds the user's own alone.
+    // The list of resources contains only the user's own.
     let listed = client.result("resources/templates/list", json!({}));
     assert!(listed["resourceTemplates"].to_string().contains(uri), "{listed}");
     let read = client.result("resources/read", json!({ "uri": uri }));
@@ -93,7 +93,7 @@ fn the_form_of_a_workflow_is_a_resource() {
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let full = mcpkg_workflow::yaml::read(include_str!("../golden/full.yaml")).value.expect("a value");
     let mut normal = full.clone();
-    // What is null is left out, and `when` is another word for `if`.
+    // Fields that are null are left out, and `when` is a synonym for `if`.
     normal["inputs"]["addons"].as_object_mut().expect("an input").remove("description");
     let steps = normal["steps"].as_array_mut().expect("steps");
     let when = steps[1].as_object_mut().expect("a step").remove("when").expect("when");
