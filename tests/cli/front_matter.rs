@@ -1,4 +1,4 @@
-//! Front matter that is kept of a file: shown, edited, and given up.
+//! Tests that prompts keep the front matter of their files: it is shown, edited and removed.
 
 use crate::support::{Ran, Scratch};
 
@@ -11,7 +11,7 @@ fn imported() -> Scratch {
     scratch
 }
 
-/// Edits the prompt with a program that gets the file.
+/// Runs `prompt edit`. The editor is a command that gets the file as its argument.
 fn edited(scratch: &Scratch, editor: &str) -> Ran {
     scratch.finish(scratch.command().env("EDITOR", editor).args(["prompt", "edit", "review"]))
 }
@@ -24,7 +24,7 @@ fn raw_shows_the_front_matter() {
     let data = scratch.json(&["prompt", "show", "review"]);
     assert_eq!((&data["text"], &data["description"]), (&"Review it\n".into(), &"Reviews a change".into()));
     assert_eq!(data["front_matter"], "---\ndescription: Reviews a change\nmodel: opus\n---\n");
-    // A description that was changed stands in it.
+    // The front matter contains the new description.
     scratch.ok(&["prompt", "update", "review", "-d", "Finds bugs"]);
     assert!(scratch.ok(&["prompt", "show", "review", "--raw"]).contains("description: \"Finds bugs\"\nmodel: opus\n"));
 }
@@ -40,14 +40,14 @@ fn an_editor_gets_the_front_matter_too() {
     assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), both);
     assert_eq!(edited(&scratch, "sed -i s/Reviews/Reads/").status, 0);
     assert_eq!(scratch.json(&["prompt", "show", "review"])["description"], "Reads a change");
-    // The four lines of front matter, taken out.
+    // The editor removes the four lines of front matter.
     assert_eq!(edited(&scratch, "sed -i 1,4d").status, 0);
     assert_eq!(scratch.ok(&["prompt", "show", "review", "--raw"]), "Review them\n");
     assert!(scratch.json(&["prompt", "show", "review"]).get("front_matter").is_none());
 }
 
 #[test]
-fn a_text_that_is_gone_is_refused_and_kept() {
+fn an_edit_that_removes_the_text_is_refused_and_saved() {
     let scratch = imported();
     let ran = edited(&scratch, "sed -i 5d");
     assert!(ran.status == 2 && ran.stderr.contains("Prompt content cannot be empty"), "{ran}");
@@ -56,7 +56,7 @@ fn a_text_that_is_gone_is_refused_and_kept() {
 }
 
 #[test]
-fn what_is_ignored_is_taken_where_all_is_asked_for() {
+fn import_with_all_includes_ignored_files() {
     let scratch = Scratch::with_project();
     scratch.file("tree/.gitignore", "build/\n");
     scratch.file("tree/build/notes.md", "Notes\n");

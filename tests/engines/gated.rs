@@ -1,4 +1,4 @@
-//! What happens while the server of the database is away, or takes no new connection.
+//! Tests mcpkg while the PostgreSQL server is unreachable or accepts no new connections.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,7 +16,8 @@ use crate::support::{Client, Scratch, eventually};
 use crate::workflow::faults::begun;
 use crate::workflow::runs::Ground;
 
-/// A server with one database, and a gate before it; `None`, aloud, where there is no PostgreSQL.
+/// Starts a server with one database, and a gate in front of it. Returns `None` with a message if there is no
+/// PostgreSQL.
 fn gated() -> Option<(Server, Gate)> {
     let port = free_port();
     let server = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off", |_| {})?;
@@ -24,11 +25,11 @@ fn gated() -> Option<(Server, Gate)> {
     Some((server, Gate::before(port)))
 }
 
-/// How many runs are held at once.
+/// The number of runs whose locks are held at once.
 const HELD: usize = 20;
 
 #[test]
-fn locks_are_taken_again_less_and_less_often_while_the_server_is_away() {
+fn locks_are_retried_less_and_less_often_while_the_server_is_unreachable() {
     let Some((server, gate)) = gated() else { return };
     let store = Store::open(Path::new(&gate.address("gated"))).expect("it opens");
     let hold = |_| store.hold_run(clock::unique()).expect("a lock").expect("nobody has it");
@@ -74,9 +75,9 @@ fn a_lost_lock_is_reported_once() {
     client.finish();
 }
 
-/// The first task of a server takes a connection of its own, which may be long in coming.
+/// A server opens a separate connection for its first task, which may take long. Other requests must not wait for it.
 #[test]
-fn a_look_at_a_task_does_not_wait_for_the_connection_of_another() {
+fn reading_a_task_does_not_wait_for_the_connection_of_another() {
     let Some((_server, gate)) = gated() else { return };
     let place = tasks::slow_on(Scratch::at(&format!("{}&connect_timeout=10", gate.address("gated"))));
     let mut client = tasks::client(&place);
@@ -92,7 +93,7 @@ fn a_look_at_a_task_does_not_wait_for_the_connection_of_another() {
     client.kill();
 }
 
-/// An API whose only command knows two secrets.
+/// An API whose only command needs two secrets.
 const TWO_SECRETS: &str = r#"{
   "openapi": "3.0.3", "info": { "title": "Two", "version": "1" },
   "security": [{ "one": [], "two": [] }],
@@ -106,9 +107,9 @@ const TWO_SECRETS: &str = r#"{
     "two": { "type": "apiKey", "in": "header", "name": "X-Two" } } }
 }"#;
 
-/// The database goes away after the first secret was read, and before the second one is.
+/// The database becomes unreachable after mcpkg read the first secret, and before it reads the second.
 #[test]
-fn the_program_of_a_secret_runs_once_although_the_database_is_away() {
+fn a_secrets_program_runs_once_while_the_database_is_unreachable() {
     let Some((_server, gate)) = gated() else { return };
     let ground = Ground::on(Scratch::at(&gate.address("gated")));
     let document = ground.scratch.file("two.json", TWO_SECRETS).display().to_string();
@@ -116,7 +117,8 @@ fn the_program_of_a_secret_runs_once_although_the_database_is_away() {
     let path = |name: &str| ground.scratch.path().join(name);
     let (ran, gone) = (path("ran"), path("gone"));
     for name in ["one", "two"] {
-        // The request reads both again, as headers; the arguments of the step come first.
+        // Each program runs twice: mcpkg reads both secrets for the step's arguments, and again for the request's
+        // headers.
         let script = format!(
             "#!/bin/sh\necho {name} >> '{}'\nwhile [ ! -e '{}' ]; do sleep 0.05; done\necho value\n",
             ran.display(),

@@ -30,7 +30,7 @@ fn the_content_is_found_shown_and_compared() {
     assert!(diff.contains("class=\"added\"") && diff.contains("class=\"removed\""), "{diff}");
     let columns = browser.page(&format!("{revision}&split=1"));
     assert!(columns.contains("<table class=\"columns\">") || !diff.contains("in columns"), "{columns}");
-    // An older revision is restored after a confirmation.
+    // You confirm before an older revision is restored.
     let question = browser.pressed(&history, "bring back", &[]);
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(done.contains("review"), "{done}");
@@ -58,7 +58,7 @@ fn a_form_runs_any_operation() {
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(done.contains("review"), "{done}");
     assert_eq!(ground.scratch.ok(&["prompt", "show", "review"]).trim_end(), "Look for <b>bugs</b>.\nThen rest.");
-    // A failure shows the form again, with its values.
+    // If the operation fails, the page shows the form again with the entered values.
     let question = browser.pressed(&page, "Run", &values);
     let failed = browser.pressed(&question, "Yes", &[]);
     assert!(text(&failed).contains("error:"), "{}", text(&failed));
@@ -67,7 +67,7 @@ fn a_form_runs_any_operation() {
     // An operation that only reads runs without a confirmation.
     let read = browser.page("/form?words=prompt+list");
     assert!(text(&browser.pressed(&read, "Run", &[])).contains("review"));
-    // A page has no standard input and no editor.
+    // In the browser, operations have no standard input and no editor.
     let refused = browser.press(&page, "Run", &[("value.name", "x"), ("value.content", "-")]);
     assert!(text(&refused.text()).contains("no standard input"), "{}", text(&refused.text()));
     let edit = browser.page("/form?words=prompt+edit");
@@ -114,7 +114,7 @@ fn a_workflow_is_edited_checked_and_saved() {
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(!done.contains("error:"), "{done}");
     assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], better);
-    // Saving from the old page would overwrite the newer text. So nothing is saved, and the page says so and keeps the
+    // Another save came first, so the old page must not overwrite it. The server refuses, and its answer contains the
     // typed text.
     let late = browser.press(&editor, "Save", &[("text", &yaml.replace("first", "third"))]);
     assert_eq!(late.status, 409);
@@ -151,7 +151,7 @@ fn each_screen_is_a_page_and_long_lists_go_on() {
     let few = browser.page("/content?rows=5");
     let more = links(&few).into_iter().find(|link| link == "/content?rows=10").expect("more rows");
     assert!(!few.contains("prompt-08") && browser.page(&more).contains("prompt-08"), "{}", text(&few));
-    // A filter also finds rows that are not loaded.
+    // A filter also finds rows beyond the first five.
     assert!(browser.page("/content?rows=5&q=prompt-11").contains("prompt-11"));
     let style = browser.get("/style.css");
     assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));

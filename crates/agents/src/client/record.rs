@@ -85,7 +85,7 @@ impl Record {
         })
     }
 
-    /// Returns the text that `current` would have if the entry had not been written; `None` if there would be no file.
+    /// Returns `current` as it would be if the entry had never been written; `None` if the file would not exist.
     ///
     /// # Errors
     /// A [`Fault`] if the text is malformed, or cannot be edited without changing something else.

@@ -86,13 +86,14 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     assert_eq!(exact("a", &known, &text).as_deref(), Some(toml));
     assert_eq!(listed(toml, &known), (known, text));
 
-    // No front matter can express these attributes. So the file contains only the text, with a mark if it would be read
-    // differently.
+    // A plain prompt becomes an ordinary file, with the `$` escaped.
     assert_eq!(to_list("a", &Attributes::default(), "Costs $1"), "Costs \\$1");
+    // This text would be read differently by itself, so a marker comes before it.
     assert_eq!(
         to_list("a", &Attributes::default(), "Costs \\$1"),
         "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\nCosts \\$1"
     );
+    // No file can express these attributes, so the export contains only the text.
     let known =
         Attributes { dialect: Some(Dialect::Claude), description: Some("b".to_owned()), ..Attributes::default() };
     let text = "---\nmodel: y\n---\nLook";

@@ -1,4 +1,4 @@
-//! Reads the items in a synced folder with the rules of import.
+//! Reads the items in a synced folder by the same rules as an import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -149,7 +149,7 @@ impl Contents {
         for file in &files {
             let Some(original) = same.get(&file.relative) else { continue };
             let Some(base) = bases.get(file.relative.as_str()) else { continue };
-            // A deploy moved the text of this file into a managed block of another file.
+            // A deploy moved this file's text to another file, and left only a managed block with an import.
             if sections::find(&file.content.bytes()?).is_some() {
                 why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
                 continue;

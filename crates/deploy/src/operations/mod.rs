@@ -1,4 +1,4 @@
-//! Lists the operations of the deploy domain. Each command has a file of its own.
+//! Lists the operations of the deploy domain.
 
 pub mod deploy;
 pub mod diff;

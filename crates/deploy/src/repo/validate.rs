@@ -24,7 +24,8 @@ pub(super) struct Candidate<'a> {
     pub(super) files: &'a BTreeMap<String, Draft>,
 }
 
-/// Checks a composed module. May return a warning for the module's author.
+/// Checks that a composed module has the files and the front matter that its kind requires. Returns a warning if a
+/// command runs a shell without allowing `Bash`.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with the details `module_id` and `path`, and those of `missing`, `field`, `expected`, `found` and
@@ -104,8 +105,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// Checks that a command that runs a shell allows `Bash` in its front matter. If it does not, this is an error for
-    /// `bash` itself, and a warning for other shell lines.
+    /// Checks that `allowed-tools` in a command's front matter allows the shell commands in its text. Text with `!bash`
+    /// needs `Bash(...)`, or this is an error. Other shell commands need `Bash`, or this is a warning.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

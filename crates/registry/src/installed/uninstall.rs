@@ -89,7 +89,7 @@ fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Returns the installs in a scope that the request names.
+/// Returns the installs that match the requested name and version in a scope.
 fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wanted) -> Result<Vec<Install>> {
     let all = installs::of_tool(db, scope, name)?;
     let is_meant = |install: &Install| match version {
@@ -101,7 +101,7 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
         return Ok(meant);
     }
     let Some(found) = visible::active(db, &context.audience(), name)? else {
-        // The hint suggests no similar name: the user did not mean to remove a different tool.
+        // Do not suggest a similar name: following it could remove the wrong tool.
         return Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed"))
             .hint("`mcpkg tool list` lists the installed tools")
             .with_details(json!({ "next_step": "enact__list" })));

@@ -17,10 +17,10 @@ use super::calls::Call;
 use super::launch::Launch;
 use crate::answer::cut;
 
-/// The most bytes that are shown of each of the agent's texts.
+/// The maximum number of bytes that are shown of each text of the agent.
 const TEXT: usize = 4 << 10;
 
-/// The most texts that are shown.
+/// The maximum number of the agent's texts that are shown.
 const TEXTS: usize = 500;
 
 /// The progress of the agent so far: the number of its calls and texts, its drafts, and its cost.

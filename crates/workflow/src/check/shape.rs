@@ -31,7 +31,7 @@ struct Shape<'b, 'a> {
 }
 
 impl Shape<'_, '_> {
-    /// Checks a value. Returns false if the caller has to remove it.
+    /// Checks a value. Returns false if the caller must remove or blank it.
     fn fits(&mut self, schema: &Value, value: &mut Value) -> bool {
         if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
             return match options.iter().find(|option| is_of_type(option, value)) {

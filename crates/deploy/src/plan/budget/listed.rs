@@ -20,7 +20,8 @@ struct Entry {
 }
 
 impl Files<'_> {
-    /// Returns the entries that a target lists, and the paths of skills that it loads completely.
+    /// Counts the entries that a target lists and their bytes. Also returns the paths of the skills that it loads
+    /// completely.
     pub(super) fn listed(&mut self, config: &TargetConfig) -> (Listed, Vec<PathBuf>) {
         let (target, bases) = (config.target, self.bases());
         let facts = target.facts();

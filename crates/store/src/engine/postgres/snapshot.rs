@@ -5,8 +5,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The query for the snapshot that a transaction would see.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// Whether the next read reports which version of the database it saw. A separate query for the version would need
-/// another round trip.
+/// Whether the version of the database was requested together with the next read, and the version once that read has
+/// returned it. A separate query for the version would need another round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionRead {
     NotAsked,
