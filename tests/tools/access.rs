@@ -1,4 +1,4 @@
-//! Who comes in at the registry that a server offers, and how far: its access control is that of /mcp.
+//! Tests access control of the registry that a server offers. It is the same as that of /mcp.
 
 use std::io::{BufReader, Write};
 
@@ -12,7 +12,7 @@ use crate::support::{Request, http};
 const TOOL: &str = "/tools/alice/weather";
 const VERSION: &str = "/tools/alice/weather/versions/1.0.0";
 
-/// A team with alice's tool, and her key.
+/// Starts a team with alice's tool. Also returns her key.
 fn with_tool(arguments: &[&str], visibility: &str) -> (Team, String) {
     let team = Team::start(arguments);
     let key = team.key(&["alice", "--publish", "alice"]);
@@ -22,7 +22,7 @@ fn with_tool(arguments: &[&str], visibility: &str) -> (Team, String) {
     (team, key)
 }
 
-/// All that is read of a tool.
+/// The paths that read a tool.
 const READS: [&str; 7] = [
     "/tools/search?q=weather",
     TOOL,
@@ -33,7 +33,7 @@ const READS: [&str; 7] = [
     "/tools/alice/nothing",
 ];
 
-/// All that is written.
+/// The requests that change a tool.
 const WRITES: [(&str, &str); 7] = [
     ("POST", "/tools/alice/weather/versions"),
     ("POST", "/tools/alice/weather/versions/1.0.0/yank"),
@@ -47,7 +47,7 @@ const WRITES: [(&str, &str); 7] = [
 #[test]
 fn x62_writing_needs_a_key_that_was_made_for_it() {
     let team = Team::start(&[]);
-    // Nobody made a key yet: who is on this machine reads, and writes nothing all the same.
+    // There is no key yet. Requests from this machine can read, but not write.
     assert_eq!(team.ask("GET", "/tools/search", None).status, 200);
     for (method, path) in WRITES {
         let answer = team.tell(method, path, None, &json!({}));
@@ -75,14 +75,14 @@ fn x62_writing_needs_a_key_that_was_made_for_it() {
             assert_eq!(refused(&team.tell(method, path, Some(&auditor), &json!({}))), (403, code.to_owned()), "{path}");
         }
     }
-    // An upload that is refused is refused before it is read, and its sender hears why.
+    // The server refuses this upload before it reads the body, and the client still gets the reason.
     let large = request("POST", "/tools/alice/weather/versions", Some(&plain)).body(vec![b'x'; 20 << 20]);
     assert_eq!(refused(&team.server.send(&large)), (403, "FORBIDDEN".to_owned()));
     assert_eq!(team.scratch.json(&["tool", "search", "weather"])["total"], 0);
 }
 
 #[test]
-fn x61_what_is_private_is_there_for_its_publishers_alone() {
+fn x61_only_its_publishers_see_a_private_tool() {
     let (team, key) = with_tool(&[], "private");
     let (reader, bob) = (team.key(&["reader"]), team.key(&["bob", "--publish", "bob", "--attest"]));
     let status = |path: &str, key: &str| team.ask("GET", path, Some(key)).status;
@@ -99,12 +99,12 @@ fn x61_what_is_private_is_there_for_its_publishers_alone() {
     assert!(matches!(attest.status, 404 | 422), "{}", attest.text());
     let search = |key: &str| body(&team.ask("GET", READS[0], Some(key)))["total"].clone();
     assert_eq!((search(&key), search(&reader)), (json!(0), json!(0)));
-    // An agent over HTTP, whose key is another one, learns nothing either.
+    // An agent over HTTP with another key does not see the tool either.
     let learn = json!({ "name": "enact__learn", "arguments": { "tool": "alice/weather" } });
     let ask = http::modern("/mcp", "tools/call", learn).with("Authorization", &format!("Bearer {reader}"));
     let answer = team.server.send(&ask).message();
     assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "E_TOOL_NOT_FOUND", "{answer}");
-    // Its user at the shell sees it, and its publisher shows it to others.
+    // The user at the shell sees it. The publisher can make it visible to others.
     assert_eq!(team.scratch.json(&["tool", "info", "alice/weather"])["versions"][0]["version"], "1.0.0");
     let show =
         |word: &str| team.tell("PATCH", "/tools/alice/weather/visibility", Some(&key), &json!({ "visibility": word }));
@@ -118,7 +118,7 @@ fn x61_what_is_private_is_there_for_its_publishers_alone() {
 }
 
 #[test]
-fn a_key_of_one_project_reaches_none_of_it() {
+fn a_key_of_one_project_does_not_reach_the_registry() {
     let (team, _) = with_tool(&[], "public");
     team.scratch.ok(&["project", "create", "p"]);
     let key = team.key(&["of-p", "--project", "p"]);
@@ -137,7 +137,7 @@ fn a_key_of_one_project_reaches_none_of_it() {
 }
 
 #[test]
-fn keys_say_what_they_publish() {
+fn keys_name_the_namespaces_they_publish_in() {
     let team = Team::start(&[]);
     let key = team.key(&["ci", "--read-only", "--publish", "alice,bob/utils", "--attest"]);
     let shown = team.scratch.json(&["access", "show", "ci"]);
@@ -145,7 +145,7 @@ fn keys_say_what_they_publish() {
     let listed = team.scratch.ok(&["access", "list"]);
     assert!(listed.contains("read, publish alice bob/utils, attest"), "{listed}");
     assert!(team.scratch.ok(&["access", "show", "ci"]).contains("may: read, publish alice bob/utils, attest"));
-    // Over MCP it only reads, and it is refused from the moment it is revoked.
+    // Over MCP this key can only read. Once revoked, it is refused.
     let call = json!({ "name": "create_prompt", "arguments": { "name": "x", "content": "x" } });
     let call = http::modern("/mcp", "tools/call", call).with("Authorization", &format!("Bearer {key}"));
     assert_eq!(team.server.send(&call).status, 403);
@@ -155,7 +155,7 @@ fn keys_say_what_they_publish() {
 }
 
 #[test]
-fn x53_the_doors_hold_whoever_the_server_stands_in_for() {
+fn x53_access_control_holds_for_every_identity() {
     for identity in ["mcpkg", "enact"] {
         let (team, key) = with_tool(&["--as", identity], "public");
         assert_eq!(team.server.address.ip().to_string(), "127.0.0.1");
@@ -189,7 +189,7 @@ fn requests_are_counted_and_their_bodies_limited() {
     let (team, key) = with_tool(&["--timeout", "1"], "public");
     let long = request("POST", &format!("{VERSION}/yank"), Some(&key)).body(vec![b' '; 2 << 20]);
     assert_eq!(refused(&team.server.send(&long)), (413, "BUNDLE_TOO_LARGE".to_owned()));
-    // A body that does not come, and one that is cut off.
+    // One client sends an incomplete body and waits; another closes the connection.
     let mut slow = team.server.connect();
     let promised = request("POST", &format!("{VERSION}/yank"), Some(&key)).with("Content-Length", "99").body("{");
     slow.write_all(&promised.bytes()).expect("sent");
@@ -210,7 +210,7 @@ fn requests_are_counted_and_their_bodies_limited() {
 }
 
 #[test]
-fn x60_addresses_that_leave_their_place_lead_nowhere() {
+fn x60_paths_that_leave_the_registry_are_refused() {
     let (team, key) = with_tool(&[], "public");
     for path in [
         "/tools/../../etc/passwd",
@@ -231,7 +231,7 @@ fn x60_addresses_that_leave_their_place_lead_nowhere() {
 }
 
 #[test]
-fn x52_answers_never_cross() {
+fn x52_concurrent_answers_are_not_mixed_up() {
     let team = Team::start(&[]);
     let names = ["alice", "bob", "carol", "dave"];
     let keys: Vec<String> = names.iter().map(|name| team.key(&[name, "--publish", name])).collect();

@@ -1,5 +1,5 @@
-//! What contract 002's six tools answer: each answer, a failure too, fits the schema that tools/list shows, and its text is
-//! its data.
+//! Tests the results of contract 002's six tools. Each result and each failure matches the schema from tools/list, and
+//! its text contains the same data.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::support::{Client, Scratch, skipped};
 
 const TOOL: &str = "alice/pdf/extract";
 
-/// A client, and the schemas that it was shown.
+/// A client and the output schemas of its tools.
 struct Table {
     client: Client,
     schemas: BTreeMap<String, Value>,
@@ -29,7 +29,7 @@ impl Table {
         Self { client, schemas }
     }
 
-    /// Calls a tool, which has to answer `expected`: `ok`, or the code of a failure.
+    /// Calls a tool. The result must be `expected`: `ok`, or an error code.
     #[track_caller]
     fn answers(&mut self, tool: &'static str, arguments: Value, expected: &str) {
         let result = self.client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// Calls each of `tools` with a tool's name.
+    /// Calls each of `tools` with the tool `name`. Each result must be `expected`.
     #[track_caller]
     fn all(&mut self, tools: &[&'static str], name: &str, expected: &str) {
         for tool in tools {
@@ -61,7 +61,7 @@ impl Table {
     }
 }
 
-/// Publishes a tool with these lines in its manifest, signed by somebody whom the user trusts.
+/// Publishes a tool with these lines in its manifest, signed by a trusted identity.
 fn odd(scratch: &Scratch, name: &str, lines: &str) {
     let front = format!("---\nname: {name}\nversion: 1.0.0\ndescription: An odd one\n{lines}\n---\n");
     let folder = scratch.file(&format!("{name}/SKILL.md"), front).parent().expect("a folder").display().to_string();
@@ -77,7 +77,7 @@ fn every_answer_of_the_six_fits_its_schema() {
     let mut table = Table::new(&scratch);
     let file = |tool: &str| json!({ "tool": tool, "args": { "file": "x" } });
 
-    // What goes well, and what was asked wrongly.
+    // Successful calls and invalid arguments.
     table.answers("enact__search", json!({ "query": "pdf" }), "ok");
     table.answers("enact__search", json!({ "limit": 3 }), "E_INVALID_ARGUMENT");
     table.answers("enact__list", json!({}), "ok");
@@ -102,7 +102,7 @@ fn every_answer_of_the_six_fits_its_schema() {
     table.all(&["enact__uninstall"], "nobody/nothing", "E_TOOL_NOT_FOUND");
     table.all(&["enact__uninstall"], "alice/pdf/extract@7.0.0", "E_VERSION_NOT_FOUND");
 
-    // What a run comes to.
+    // The outcomes of runs.
     table.answers("enact__run", json!({ "tool": TOOL, "args": { "file": 5 } }), "E_TOOL_INPUT");
     table.answers("enact__run", json!({ "tool": "alice/pdf/extract:nope" }), "E_INVALID_ARGUMENT");
     odd(&scratch, "odd/fails", "command: \"echo no >&2; exit 3\"");
@@ -124,7 +124,7 @@ fn every_answer_of_the_six_fits_its_schema() {
     scratch.ok(&["toolset", "use", "--all"]);
     table.all(&["enact__uninstall"], "odd/document", "ok");
 
-    // Whose word counts.
+    // Trust: unsigned, audited and vetoed tools.
     extract(&scratch, "un/signed", "1.0.0");
     table.all(&FETCH, "un/signed", "E_CONSENT_REQUIRED");
     odd(&scratch, "bad/audit", "command: echo text");
@@ -145,13 +145,13 @@ fn every_answer_of_the_six_fits_its_schema() {
     table.client.finish();
 }
 
-/// The folder of a version in a registry that is a folder.
+/// Returns the folder of a version in the registry `team-tools`.
 fn released(scratch: &Scratch, name: &str) -> PathBuf {
     scratch.path().join("team-tools/tools").join(name).join("1.0.0")
 }
 
 #[test]
-fn what_registries_do_wrong_is_answered_by_its_code() {
+fn errors_of_registries_have_their_codes() {
     let scratch = Scratch::new();
     scratch.ok(&["--db", "author.db", "registry", "add", "team", "team-tools", "--create"]);
     scratch.ok(&["registry", "add", "team", "team-tools"]);
@@ -168,7 +168,7 @@ fn what_registries_do_wrong_is_answered_by_its_code() {
     std::fs::write(&bundle, bytes).expect("written");
     table.all(&FETCH, "far/tampered", "E_DIGEST_MISMATCH");
 
-    // An archive of another tool under this one's name.
+    // Put the archive of another tool at this tool's place.
     let copy = |file: &str| {
         let from = released(&scratch, "far/gone").join(file);
         std::fs::copy(from, released(&scratch, "far/other").join(file)).expect("copied");
@@ -179,7 +179,7 @@ fn what_registries_do_wrong_is_answered_by_its_code() {
     std::fs::write(released(&scratch, "far/other").join("package.json"), text).expect("written");
     table.all(&FETCH, "far/other", "E_ARCHIVE_INVALID");
 
-    // A version that was seen, and is another archive now.
+    // A known version now has a different archive.
     table.all(&["enact__learn"], "far/changed", "E_CONSENT_REQUIRED");
     let record = released(&scratch, "far/changed").join("package.json");
     let mut package: Value = serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
@@ -187,7 +187,7 @@ fn what_registries_do_wrong_is_answered_by_its_code() {
     std::fs::write(&record, package.to_string()).expect("written");
     table.all(&FETCH, "far/changed", "E_DIGEST_CHANGED");
 
-    // A registry that is gone, of a tool that was seen there.
+    // The registry of a known tool is gone.
     table.all(&["enact__learn"], "far/gone", "E_CONSENT_REQUIRED");
     std::fs::rename(scratch.path().join("team-tools"), scratch.path().join("elsewhere")).expect("moved");
     table.all(&FETCH, "far/gone", "E_REGISTRY_UNREACHABLE");

@@ -1,4 +1,4 @@
-//! A tool that nobody signed: the client asks its user, or a person consents in the shell; a yes is to one archive.
+//! Tests unsigned tools: the client asks its user, or a person consents in a shell. A consent covers one archive.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn yes() -> Value {
     json!({ "action": "accept", "content": { "approve": true } })
 }
 
-/// A scratch folder with the tool installed, and nobody trusted any more.
+/// Returns a scratch folder with the tool installed, after its signer was distrusted.
 fn distrusted() -> Scratch {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", TOOL]);
@@ -33,7 +33,7 @@ fn verb(tool: &str, version: &str) -> Value {
     json!({ "name": tool, "arguments": arguments })
 }
 
-/// A server over stdio whose client shakes hands and says that it shows forms.
+/// Starts a server over stdio. Its client does the handshake and supports forms.
 fn with_forms(scratch: &Scratch) -> Client {
     let mut client = Client::start(scratch, &["--as", "enact"]);
     let info = json!({ "name": "test-client", "version": "1" });
@@ -44,13 +44,13 @@ fn with_forms(scratch: &Scratch) -> Client {
     client
 }
 
-/// Calls a tool, and answers the question that comes.
+/// Calls a tool, answers the question, and returns the result.
 fn answered(client: &mut Client, params: Value, answer: Value) -> Value {
     let id = client.post("tools/call", params);
     let question = client.notification("elicitation/create");
     let message = question["params"]["message"].as_str().expect("a message");
     assert!(message.contains("which is not verified") && message.contains("SHA-256"), "{question}");
-    // While a person thinks, the client's other calls are answered.
+    // While a person decides, other calls of the client are answered.
     client.result("tools/list", json!({}));
     client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
     client.answer(&json!(id))["result"].take()
@@ -71,7 +71,7 @@ fn a_client_with_a_handshake_asks_its_user_before_a_tool_is_called() {
         let refused = answered(&mut client, call(), answer);
         assert_eq!(code(&refused), expected, "{refused}");
     }
-    // A client that declined is not asked again; a person still decides, at a terminal.
+    // After a client declined, it is not asked again. A person can still decide at a terminal.
     let again = client.result("tools/call", call());
     assert_eq!(code(&again), "E_CONSENT_REQUIRED", "{again}");
     assert!(!client.seen.iter().any(|line| line["method"] == "elicitation/create"));
@@ -87,7 +87,7 @@ fn a_client_with_a_handshake_asks_its_user_before_a_tool_is_called() {
         assert_eq!(called["structuredContent"], json!({ "text": "doc.pdf" }), "{called}");
         assert_eq!(called["_meta"]["mcpkg/run"]["verification"]["status"], "approved", "{called}");
     }
-    // The yes is kept for this archive: by its name too, and for learning.
+    // The consent covers this archive, for `enact__run` and `enact__learn` too.
     assert_ne!(code(&client.result("tools/call", verb("enact__run", "1.2.0"))), "E_CONSENT_REQUIRED");
     assert_eq!(code(&client.result("tools/call", verb("enact__learn", "1.2.0"))), "ok");
     assert!(!client.seen.iter().any(|line| line["method"] == "elicitation/create"));
@@ -95,7 +95,7 @@ fn a_client_with_a_handshake_asks_its_user_before_a_tool_is_called() {
 }
 
 #[test]
-fn each_verb_asks_and_another_archive_asks_anew() {
+fn each_verb_asks_and_another_archive_asks_again() {
     let scratch = Scratch::new();
     for (number, tool) in ["enact__learn", "enact__install", "enact__run"].into_iter().enumerate() {
         let version = format!("1.{number}.0");
@@ -105,7 +105,7 @@ fn each_verb_asks_and_another_archive_asks_anew() {
         if !no_sandbox(&done) {
             assert_eq!(code(&done), "ok", "{tool}: {done}");
         }
-        // Once more: nobody is asked.
+        // The second call does not ask.
         assert_ne!(code(&client.result("tools/call", verb(tool, &version))), "E_CONSENT_REQUIRED", "{tool}");
         assert!(!client.seen.iter().any(|line| line["method"] == "elicitation/create"));
         client.finish();
@@ -127,7 +127,7 @@ fn a_client_of_the_newest_revision_calls_again_with_the_answer() {
         params["inputResponses"] = json!({ "consent": answer });
         params
     };
-    // What was asked for a call says nothing of an install.
+    // A consent to a call does not cover an install.
     extract(&scratch, "bob/other", "1.0.0");
     let other = client.result("tools/call", json!({ "name": "enact__install", "arguments": { "tool": "bob/other" } }));
     client.error("tools/call", with(yes(), &other["requestState"]));
@@ -139,7 +139,7 @@ fn a_client_of_the_newest_revision_calls_again_with_the_answer() {
 }
 
 #[test]
-fn a_client_without_forms_is_told_what_a_person_runs() {
+fn a_client_without_forms_gets_the_command_for_a_person() {
     let scratch = distrusted();
     let mut client = Client::start(&scratch, &["--as", "enact"]).shake_hands("2025-06-18");
     let refused = client.result("tools/call", call());
@@ -148,7 +148,7 @@ fn a_client_without_forms_is_told_what_a_person_runs() {
     assert!(refused.get("structuredContent").is_none(), "an outputSchema is of what it puts out: {refused}");
     let id = error["details"]["consent"].as_str().expect("an id").to_owned();
     assert!(refused["content"][0]["text"].as_str().is_some_and(|text| text.contains(&id)), "{refused}");
-    // The same call asks for the same.
+    // The same call returns the same request.
     let again = client.result("tools/call", call());
     assert_eq!(again["_meta"]["mcpkg/error"]["details"]["consent"], id);
     assert_eq!(client.wait(std::time::Duration::ZERO), Wait::Nothing);
@@ -162,7 +162,7 @@ fn a_client_without_forms_is_told_what_a_person_runs() {
     if !no_sandbox(&called) {
         assert_eq!(called["structuredContent"], json!({ "text": "doc.pdf" }), "{called}");
     }
-    // Another archive is another question.
+    // A new archive needs a new consent.
     extract(&scratch, TOOL, "1.3.0");
     let refused = client.result("tools/call", verb("enact__learn", "1.3.0"));
     assert_eq!(code(&refused), "E_CONSENT_REQUIRED", "{refused}");
@@ -171,7 +171,7 @@ fn a_client_without_forms_is_told_what_a_person_runs() {
 }
 
 #[test]
-fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
+fn over_http_only_a_key_that_may_consent_can_answer() {
     let scratch = with_extract();
     let key = |more: &[&str]| scratch.ok(&[&["access", "create"], more].concat()).trim().to_owned();
     let (plain, desk) = (key(&["plain"]), key(&["desk", "--consent"]));
@@ -193,7 +193,7 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
     let refused = ask(&plain, call());
     let id = refused["_meta"]["mcpkg/error"]["details"]["consent"].clone();
     assert_eq!((code(&refused), id.is_string()), ("E_CONSENT_REQUIRED", true), "{refused}");
-    // Whoever holds the key can post an answer: it is not looked at.
+    // Anybody with this key could send an answer, so the server ignores it.
     let with = |state: &Value| {
         let mut params = call();
         params["requestState"] = state.clone();
@@ -207,7 +207,7 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
     if !no_sandbox(&called) {
         assert_eq!(called["structuredContent"], json!({ "text": "doc.pdf" }), "{called}");
     }
-    // A yes is to the archive, whoever asked for it.
+    // The consent covers the archive, whoever requested it.
     assert_ne!(code(&ask(&plain, call())), "E_CONSENT_REQUIRED");
 }
 

@@ -1,11 +1,13 @@
-//! Tools that are built when they are installed: in the sandbox, once, and as a whole or not at all.
+//! Tests tools with a build step. It runs in the sandbox, once at installation, and its result is stored completely or
+//! not at all.
 
 use serde_json::{Value, json};
 
 use super::trusting;
 use crate::support::{Ran, Scratch, skipped};
 
-/// A scratch folder with a signed tool whose manifest says this of its build; `None` where nothing can be run here.
+/// Returns a scratch folder with a signed tool. `build` is the part of its manifest about the build. Returns `None` if
+/// no tool can run here.
 fn with_tool(build: &str, script: &str) -> Option<Scratch> {
     let scratch = Scratch::new();
     let manifest = format!(
@@ -36,7 +38,7 @@ fn printed(scratch: &Scratch) -> Value {
     scratch.json(&["tool", "run", "alice/built"])["stdout"].clone()
 }
 
-/// The outcomes of the runs that were builds, the newest first.
+/// Returns the outcomes of build runs, the newest first.
 fn builds(scratch: &Scratch) -> Vec<Value> {
     let runs = scratch.json(&["tool", "runs"]);
     let runs = runs["runs"].as_array().expect("rows").clone();
@@ -44,7 +46,7 @@ fn builds(scratch: &Scratch) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_build_leaves_is_what_runs_and_it_is_built_once() {
+fn a_tool_is_built_once_and_its_result_is_run() {
     let build = "build: ['mkdir -p node_modules/.bin && cat source.txt > node_modules/made && echo again >> source.txt', \
         'cd node_modules && ln -s ../../tool.sh .bin/tool && cd .. && : > .hidden && echo a > a.log']\n\
         hooks: {postinstall: 'cat node_modules/made source.txt > all.txt'}";
@@ -55,11 +57,11 @@ fn what_a_build_leaves_is_what_runs_and_it_is_built_once() {
     let expected = "source\nsource\nagain\n.hidden a.log all.txt enact.yaml node_modules source.txt tool.sh right\n1\n";
     assert_eq!(printed(&scratch), expected);
     assert_eq!(builds(&scratch), [json!("ok")]);
-    // Where the cache is gone it comes out of the database.
+    // If the cache is gone, the result is restored from the database.
     std::fs::remove_dir_all(scratch.path().join(".cache/mcpkg/tools")).expect("a cache");
     assert_eq!(printed(&scratch), expected);
     assert_eq!(builds(&scratch), [json!("ok")]);
-    // A file that was edited in the cache is not run, nor a link that leads elsewhere.
+    // Neither an edited file nor a replaced link in the cache is used.
     let trees = std::fs::read_dir(scratch.path().join(".cache/mcpkg/tools")).expect("a cache").flatten();
     let edited = trees.filter(|tree| tree.path().join("all.txt").exists()).map(|tree| {
         let link = tree.path().join("node_modules/.bin/tool");
@@ -119,11 +121,11 @@ fn x39_a_build_has_neither_the_network_nor_the_users_files_and_variables() {
 }
 
 #[test]
-fn a_build_in_somebody_elses_database_is_not_run_and_made_anew() {
+fn a_build_from_somebody_elses_database_is_repeated() {
     let Some(scratch) = with_tool("build: 'echo made > made.txt'", "cat made.txt") else { return };
     assert_eq!(install(&scratch).status, 0);
     assert_eq!(printed(&scratch), "made\n");
-    // The record is this user's; without it the row is somebody else's word.
+    // The record in the user's files proves that this user built it. Without it, the row may come from anybody.
     let records = scratch.state().join("mcpkg/approved/tool-builds");
     std::fs::remove_dir_all(records).expect("records");
     assert_eq!(printed(&scratch), "made\n");
@@ -160,7 +162,7 @@ fn a_folder_is_built_before_each_run() {
 }
 
 #[test]
-fn a_build_reaches_the_network_where_a_person_allowed_it_before() {
+fn a_build_uses_the_network_if_a_person_allowed_it() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let tried =

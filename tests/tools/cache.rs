@@ -1,4 +1,5 @@
-//! What tools run from, gone or changed under a server that runs: a call works all the same, or says why it does not.
+//! Tests a running server whose cache of unpacked tools is deleted or changed. A call still works, or reports why it
+//! does not.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,12 +9,12 @@ use serde_json::{Value, json};
 use super::trusting;
 use crate::support::{Client, Mount, Scratch, finds, set_mode, skipped};
 
-/// A scratch folder with a signed tool that prints what its script says, installed.
+/// Returns a scratch folder with an installed, signed tool that prints what its script says.
 fn with_tool() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("say/enact.yaml", "name: alice/say\nversion: 1.0.0\ndescription: Says it\ncommand: sh say.sh\n");
     scratch.file("say/say.sh", "echo right\n");
-    // Too irregular to be packed into a small archive, which would be refused.
+    // Random bytes, because an archive that compresses too well would be refused.
     let padding = (0..200_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect::<Vec<u8>>();
     scratch.file("say/padding.bin", padding);
     scratch.ok(&["tool", "publish", "say", "--to", "local"]);
@@ -28,14 +29,14 @@ fn call(client: &mut Client) -> Value {
     client.result("tools/call", json!({ "name": "alice__say", "arguments": {} }))
 }
 
-/// Calls the tool, which has to print what its archive says.
+/// Calls the tool and checks that the right script ran.
 #[track_caller]
 fn works(client: &mut Client) {
     let called = call(client);
     assert_eq!(called["content"][0]["text"], "right\n", "{called}");
 }
 
-/// Whether nothing can run tools here; said aloud.
+/// Returns whether tools cannot run here, and reports it as skipped.
 fn no_sandbox(client: &mut Client) -> bool {
     let unavailable = call(client).to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {
@@ -45,7 +46,7 @@ fn no_sandbox(client: &mut Client) -> bool {
 }
 
 #[test]
-fn a_copy_that_is_gone_or_was_changed_is_unpacked_anew_under_a_running_server() {
+fn a_deleted_or_changed_copy_is_unpacked_again() {
     let scratch = with_tool();
     let mut client = Client::legacy(&scratch, "2025-06-18");
     if no_sandbox(&mut client) {
@@ -58,7 +59,7 @@ fn a_copy_that_is_gone_or_was_changed_is_unpacked_anew_under_a_running_server() 
         folders.find(|path| path.is_dir()).expect("a copy")
     };
     let script = copy().join("say.sh");
-    // X4: what was edited is never run.
+    // X4: edited files never run.
     let edits: [&dyn Fn(); 6] = [
         &|| {
             set_mode(&script, 0o644);
@@ -74,7 +75,7 @@ fn a_copy_that_is_gone_or_was_changed_is_unpacked_anew_under_a_running_server() 
         edit();
         works(&mut client);
     }
-    // A cache that cannot be written is told by its path, and works again when it can.
+    // If the cache is not writable, the error names its path. Once it is writable, the tool works again.
     fs::remove_dir_all(&cache).expect("gone");
     fs::write(&cache, "a file").expect("written");
     let refused = call(&mut client);
@@ -86,7 +87,7 @@ fn a_copy_that_is_gone_or_was_changed_is_unpacked_anew_under_a_running_server() 
 }
 
 #[test]
-fn x36_a_sandbox_that_goes_away_meanwhile_is_told_and_nothing_runs_without_one() {
+fn x36_nothing_runs_after_the_sandbox_disappeared() {
     let scratch = with_tool();
     let Some(bwrap) = finds("bwrap") else { return skipped("there is no bubblewrap") };
     fs::create_dir(scratch.path().join("bin")).expect("a folder");
@@ -109,7 +110,7 @@ fn x36_a_sandbox_that_goes_away_meanwhile_is_told_and_nothing_runs_without_one()
 }
 
 #[test]
-fn a_disk_that_is_full_while_a_copy_is_unpacked_leaves_nothing_half_and_is_told() {
+fn a_full_disk_leaves_no_partial_copy() {
     let scratch = with_tool();
     let cache = scratch.path().join("small");
     let Some(mount) = Mount::in_memory("128k", &cache) else {

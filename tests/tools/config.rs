@@ -1,4 +1,4 @@
-//! `mcpkg tool config` and `tool alias`, with the real binary.
+//! Tests `mcpkg tool config` and `tool alias` with the real binary.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::put;
 use crate::support::{Scratch, at_a_terminal, skipped};
 
 #[test]
-fn a_setting_is_shown_set_and_given_back() {
+fn a_setting_is_shown_set_and_reset() {
     let scratch = Scratch::new();
     let all = scratch.json(&["tool", "config"]);
     let names: Vec<&str> =
@@ -24,7 +24,7 @@ fn a_setting_is_shown_set_and_given_back() {
 }
 
 #[test]
-fn what_no_setting_takes_is_refused_and_the_nearest_name_is_told() {
+fn invalid_settings_are_refused_with_a_similar_name() {
     let scratch = Scratch::new();
     let typo = scratch.run(&["tool", "config", "cache.sizes"]);
     assert!(typo.status == 2 && typo.stderr.contains("did you mean 'cache.size'?"), "{typo}");
@@ -34,7 +34,7 @@ fn what_no_setting_takes_is_refused_and_the_nearest_name_is_told() {
 }
 
 #[test]
-fn what_lets_tools_do_more_is_set_at_a_terminal_and_counts_on_this_machine_alone() {
+fn risky_settings_need_a_terminal_and_count_only_on_this_machine() {
     let scratch = Scratch::new();
     let key = "execution.allow_unsandboxed";
     let refused = scratch.run(&["--json", "tool", "config", key, "true", "--yes"]);
@@ -44,7 +44,7 @@ fn what_lets_tools_do_more_is_set_at_a_terminal_and_counts_on_this_machine_alone
     let Some((shown, done)) = at_a_terminal(&command, "y\n") else { return skipped("there is no script") };
     assert!(done && shown.contains(" to true?"), "{shown}");
     assert_eq!(scratch.ok(&["tool", "config", key]), "true\n");
-    // The same database on another machine, whose user never said so.
+    // On another machine, nobody approved the value in the same database.
     let mut elsewhere = scratch.command();
     let ran =
         scratch.finish(elsewhere.env("XDG_STATE_HOME", scratch.path().join("other")).args(["tool", "config", key]));
@@ -55,7 +55,7 @@ fn what_lets_tools_do_more_is_set_at_a_terminal_and_counts_on_this_machine_alone
 }
 
 #[test]
-fn an_alias_stands_wherever_the_shell_takes_a_tool() {
+fn an_alias_works_wherever_the_shell_expects_a_tool() {
     let scratch = Scratch::new();
     put(&scratch, "alice/weather", "Sun");
     scratch.ok(&["tool", "key", "new"]);

@@ -1,4 +1,4 @@
-//! What the original of contract 002 does badly over MCP, each by its number.
+//! Tests for the defects of contract 002's original over MCP, by their numbers.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn shown(client: &mut Client) -> Value {
     tool.expect("the installed tool")
 }
 
-/// A client of a server where the tool is installed.
+/// Installs the tool and starts a server with a client.
 fn with_installed() -> (Scratch, Client) {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", TOOL]);
@@ -47,7 +47,7 @@ fn x29_the_annotations_of_a_manifest_are_forwarded() {
     let annotations = shown(&mut client)["annotations"].take();
     assert_eq!(annotations["readOnlyHint"], true);
     assert_eq!(annotations["openWorldHint"], false);
-    // What the manifest does not say is not promised.
+    // If the manifest has no hint, the annotation assumes the worst.
     assert_eq!((&annotations["destructiveHint"], &annotations["idempotentHint"]), (&json!(true), &json!(false)));
     client.finish();
 }
@@ -62,7 +62,7 @@ fn x42_a_change_of_the_list_is_advertised_and_sent() {
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     data(&mut client, "enact__install", json!({ "tool": TOOL }));
     client.notification("notifications/tools/list_changed");
-    // Listed beside the others, and after them.
+    // The new tool is listed after the others.
     assert_eq!(listed(&mut client).last().map(String::as_str), Some(PROJECTED));
     client.finish();
 }
@@ -86,28 +86,28 @@ fn x48_an_active_toolset_is_never_missing() {
     assert_eq!(scratch.run(&["toolset", "delete", "none", "--yes"]).status, 2);
     client.notification("notifications/tools/list_changed");
     assert!(!listed(&mut client).contains(&PROJECTED.to_owned()));
-    // Under another name it narrows as before.
+    // A renamed active toolset still limits the list.
     scratch.ok(&["toolset", "rename", "none", "nothing"]);
     assert!(!listed(&mut client).contains(&PROJECTED.to_owned()));
     client.finish();
 }
 
 #[test]
-fn x50_a_set_is_made_of_what_is_installed_and_takes_no_strangers() {
+fn x50_a_toolset_contains_only_installed_tools() {
     let (scratch, client) = with_installed();
     client.finish();
     let tools = |set: &str| scratch.json(&["toolset", "show", set])["tools"].take();
     scratch.ok(&["toolset", "create", "all"]);
     scratch.ok(&["toolset", "create", "none", "--empty"]);
     assert_eq!((tools("all"), tools("none")), (json!([TOOL]), json!([])));
-    // Made again it is not emptied.
+    // Creating an existing toolset fails, and does not empty it.
     assert_eq!(scratch.run(&["toolset", "create", "all", "--empty"]).status, 1);
     assert_eq!(scratch.run(&["toolset", "add", "none", "nobody/nothing"]).status, 1);
     assert_eq!((tools("all"), tools("none")), (json!([TOOL]), json!([])));
 }
 
 #[test]
-fn x53_the_doors_are_the_same_ones_for_the_contracts_server() {
+fn x53_access_control_is_the_same_for_the_contracts_server() {
     let scratch = Scratch::new();
     let refused = scratch.run(&["serve", "--as", "enact", "--http", "--host", "0.0.0.0", "--port", "0"]);
     assert!(refused.status != 0 && refused.stderr.contains("access key"), "{refused}");

@@ -1,4 +1,4 @@
-//! `mcpkg tool doctor`, and what `mcpkg doctor` says of tools.
+//! Tests `mcpkg tool doctor`, and the findings of `mcpkg doctor` about tools.
 
 use std::process::Command;
 
@@ -15,18 +15,18 @@ fn parsed(scratch: &Scratch, command: &mut Command) -> Vec<Value> {
     checks.as_array().unwrap_or_else(|| panic!("{ran}")).clone()
 }
 
-/// What `tool doctor` finds.
+/// Returns the findings of `tool doctor`.
 fn checks(scratch: &Scratch) -> Vec<Value> {
     parsed(scratch, scratch.command().args(["--json", "tool", "doctor"]))
 }
 
-/// What `mcpkg doctor` finds of tools.
+/// Returns the findings of `mcpkg doctor` about tools.
 fn in_short(scratch: &Scratch) -> Vec<Value> {
     let found = parsed(scratch, scratch.command().args(["--json", "doctor", "--scope", "user"]));
     found.into_iter().filter(|found| found["area"].as_str().is_some_and(|area| area.starts_with("tool "))).collect()
 }
 
-/// The finding of an area whose text holds `what`.
+/// Returns the finding of an area that has this state and contains the text `what`.
 #[track_caller]
 fn found(checks: &[Value], area: &str, state: &str, what: &str) -> Value {
     let is_meant =
@@ -36,7 +36,7 @@ fn found(checks: &[Value], area: &str, state: &str, what: &str) -> Value {
     meant.clone()
 }
 
-/// A scratch folder with a tool that a trusted key signed, installed.
+/// Returns a scratch folder with an installed tool, signed with a trusted key.
 fn with_install() -> Scratch {
     let scratch = Scratch::new();
     put(&scratch, "alice/weather", "Sun");
@@ -48,7 +48,7 @@ fn with_install() -> Scratch {
 }
 
 #[test]
-fn where_all_is_well_each_area_says_so() {
+fn without_problems_each_area_reports_ok() {
     let scratch = with_install();
     let checks = checks(&scratch);
     found(&checks, "tool registries", "ok", "the registry 'local' is stored in this database");
@@ -58,13 +58,13 @@ fn where_all_is_well_each_area_says_so() {
     found(&checks, "tool cache", "ok", "no unpacked copy");
     assert!(checks.iter().any(|found| found["area"] == "tool runners"));
     found(&checks, "tool runners", "ok", "WebAssembly modules");
-    // In short nothing is said but what runs them.
+    // The short report names only the runners.
     assert!(in_short(&scratch).iter().all(|found| found["area"] == "tool runners"));
     assert!(in_short(&Scratch::with_project()).is_empty(), "who has no tools has nothing to mend");
 }
 
 #[test]
-fn x37_a_runner_that_is_not_there_is_a_problem_with_something_to_do() {
+fn x37_a_missing_runner_is_a_problem_with_a_solution() {
     let scratch = with_install();
     let mut command = scratch.command();
     command.env("PATH", "/none").args(["--json", "tool", "doctor"]);
@@ -74,7 +74,7 @@ fn x37_a_runner_that_is_not_there_is_a_problem_with_something_to_do() {
     let mut command = scratch.command();
     let ran = scratch.finish(command.env("PATH", "/none").args(["tool", "doctor", "--check"]));
     assert_eq!(ran.status, 3, "{ran}");
-    // One that is too old, or that may not make namespaces, says so itself.
+    // An outdated bubblewrap, or one that cannot create namespaces, reports this itself.
     for (script, says, action) in [
         (
             "#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n",
@@ -97,10 +97,10 @@ fn x37_a_runner_that_is_not_there_is_a_problem_with_something_to_do() {
 }
 
 #[test]
-fn registries_that_do_not_answer_or_were_never_used_here_are_told() {
+fn unreachable_and_unused_registries_are_reported() {
     let scratch = Scratch::with_project();
     scratch.ok(&["registry", "add", "team", "team-tools", "--create"]);
-    // Nobody listens there.
+    // Nothing listens at this port.
     scratch.ok(&["registry", "add", "far", "http://127.0.0.1:9"]);
     let all = checks(&scratch);
     found(&all, "tool registries", "ok", "'team' responds");
@@ -121,7 +121,7 @@ fn registries_that_do_not_answer_or_were_never_used_here_are_told() {
 }
 
 #[test]
-fn trust_that_counts_for_nothing_here_and_keys_that_others_read_are_told() {
+fn unapproved_trust_and_readable_keys_are_reported() {
     let scratch = with_install();
     let mut elsewhere = scratch.command();
     elsewhere.env("XDG_STATE_HOME", scratch.path().join("other")).args(["--json", "tool", "doctor"]);
@@ -140,7 +140,7 @@ fn trust_that_counts_for_nothing_here_and_keys_that_others_read_are_told() {
 }
 
 #[test]
-fn a_damaged_archive_and_a_version_that_was_taken_back_are_told() {
+fn damaged_archives_and_yanked_versions_are_reported() {
     let scratch = with_install();
     package(&scratch, "1.0.0");
     scratch.ok(&["tool", "sign", "./weather"]);
@@ -163,7 +163,7 @@ fn a_damaged_archive_and_a_version_that_was_taken_back_are_told() {
 }
 
 #[test]
-fn an_over_full_cache_and_one_that_others_change_are_told() {
+fn an_oversized_cache_and_one_that_others_can_change_are_reported() {
     let scratch = with_install();
     let cache = scratch.path().join(".cache/mcpkg/tools");
     scratch.file(&format!(".cache/mcpkg/tools/{}/file", "e".repeat(64)), vec![0; 2 << 20]);
@@ -175,7 +175,7 @@ fn an_over_full_cache_and_one_that_others_change_are_told() {
 }
 
 #[test]
-fn words_of_the_search_that_are_not_those_of_the_tools_are_damage() {
+fn an_inconsistent_search_index_is_reported_as_damage() {
     let scratch = Scratch::new();
     if !scratch.is_file() {
         return;

@@ -1,4 +1,4 @@
-//! Archives from the registry that a server offers: whole, in parts, and to clients that take their time.
+//! Tests downloads of archives from a server's registry: complete, in ranges, and by slow clients.
 
 use std::io::{BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::support::{eventually, memory, reset_peak};
 const TOOL: &str = "alice/utils/weather";
 const VERSION: &str = "/tools/alice/utils/weather/versions/1.0.0";
 
-/// So many MiB that cannot be compressed.
+/// Returns this many MiB of bytes that cannot be compressed.
 fn noise(seed: u64, mib: u32) -> Vec<u8> {
     let mut state = seed;
     let byte = |_| {
@@ -22,7 +22,7 @@ fn noise(seed: u64, mib: u32) -> Vec<u8> {
     (0..mib << 20).map(byte).collect()
 }
 
-/// Publishes an archive of so many MiB that cannot be compressed; returns it.
+/// Publishes an archive with this many MiB that cannot be compressed. Returns the archive.
 fn large(team: &Team, key: &str, mib: u32) -> Vec<u8> {
     let folder = folder(&team.scratch, TOOL, "Sun");
     team.scratch.file("packages/alice/utils/weather/noise.bin", noise(7, mib));
@@ -37,7 +37,7 @@ fn large(team: &Team, key: &str, mib: u32) -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_comes_whole_or_in_parts_and_not_twice() {
+fn an_archive_is_sent_whole_in_ranges_or_not_if_unchanged() {
     let team = Team::start(&[]);
     let key = team.key(&["ci", "--publish", "alice"]);
     let archive = large(&team, &key, 5);
@@ -67,7 +67,7 @@ fn an_archive_comes_whole_or_in_parts_and_not_twice() {
     }
     let beyond = team.server.send(&request("GET", &download, Some(&key)).with("Range", "bytes=99999999-"));
     assert_eq!(refused(&beyond), (416, "BAD_REQUEST".to_owned()));
-    // HEAD says the same and sends nothing.
+    // HEAD has the same headers and no body.
     let mut stream = team.server.connect();
     let head = request("HEAD", &download, Some(&key)).with("Connection", "close");
     stream.write_all(&head.bytes()).expect("sent");
@@ -76,7 +76,7 @@ fn an_archive_comes_whole_or_in_parts_and_not_twice() {
     let said = said.to_ascii_lowercase();
     assert!(said.starts_with("http/1.1 200") && said.contains(&format!("content-length: {}", archive.len())), "{said}");
     assert!(said.ends_with("\r\n\r\n"), "{said}");
-    // Whole downloads are counted, once each.
+    // Each complete download is counted once.
     let total = || body(&team.ask("GET", "/tools/alice/utils/weather", Some(&key)))["total_downloads"].clone();
     eventually("the download is counted", || (total() == 1).then_some(()));
     assert_eq!(team.ask("GET", &download, Some(&key)).status, 200);
@@ -84,7 +84,7 @@ fn an_archive_comes_whole_or_in_parts_and_not_twice() {
 }
 
 #[test]
-fn a_download_that_began_is_sent_to_its_end() {
+fn a_started_download_is_completed() {
     let mut team = Team::start(&[]);
     let key = team.key(&["ci", "--publish", "alice"]);
     let archive = large(&team, &key, 5);
@@ -122,13 +122,13 @@ fn clients_that_do_not_read_cost_no_memory() {
         let response = read_response(&mut BufReader::new((&first[..]).chain(stream))).expect("an answer");
         assert!(response.body == archive);
     }
-    // Of twelve whole archives it would be 288 MiB.
+    // Twelve complete archives would take 288 MiB.
     let grown = memory(pid, "VmHWM").saturating_sub(before);
     assert!(grown < 96 << 10, "{grown} KiB more than {before} KiB");
 }
 
 #[test]
-fn uploads_at_once_wait_for_each_other() {
+fn concurrent_uploads_wait_for_each_other() {
     let team = Team::start(&[]);
     let key = team.key(&["ci", "--publish", "alice"]);
     std::thread::scope(|scope| {
@@ -146,7 +146,7 @@ fn uploads_at_once_wait_for_each_other() {
 }
 
 #[test]
-fn slow_uploads_of_one_key_keep_no_other_key_waiting() {
+fn slow_uploads_of_one_key_do_not_delay_other_keys() {
     let team = Team::start(&["--timeout", "2"]);
     let keys = ["alice", "bob"].map(|name| team.key(&[name, "--publish", name]));
     let promised = form(request("POST", "/tools/alice/slow/versions", Some(&keys[0])), &noise(0, 2), "public");
@@ -157,7 +157,7 @@ fn slow_uploads_of_one_key_keep_no_other_key_waiting() {
                 let mut stream = team.server.connect();
                 let (first, rest) = promised.split_at(promised.len() / 2);
                 stream.write_all(first).expect("half of it");
-                // So slowly that it would take days, and never so slowly that it is given up.
+                // Slowly enough to take days, but just fast enough not to time out.
                 for byte in rest {
                     if is_over.load(Ordering::Acquire) || stream.write_all(&[*byte]).is_err() {
                         break;

@@ -1,4 +1,4 @@
-//! Tools that try to leave their sandbox, and fail.
+//! Tests tools that try to escape from the sandbox, and fail.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,7 +28,7 @@ fn x34_a_tool_has_no_capabilities_no_new_privileges_and_makes_no_user_namespace(
 }
 
 #[test]
-fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
+fn a_tool_cannot_read_the_users_files_keys_or_database() {
     for sandbox in Sandbox::each() {
         let secret = sandbox.path().join("home/.ssh");
         std::fs::create_dir_all(&secret).expect("a folder");
@@ -64,7 +64,7 @@ fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
             "tmp",
             "usr",
             "workspace",
-            // What an image and its engine have also.
+            // An image or its engine provides these too.
             "hostname",
             "hosts",
             "mtab",
@@ -83,10 +83,10 @@ fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
 #[test]
 fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
     for sandbox in Sandbox::each() {
-        // cargo sets this for a test; the test's own process stands in for a server.
+        // cargo sets this variable for tests. The test's process takes the role of a server.
         assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
         let names = sandbox.printed("env | sed 's/=.*//' | sort | tr '\\n' ' '");
-        // `_` and such are the shell's own.
+        // The shell adds `_` and a few others itself.
         let expected = ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "USER"];
         let own = ["_", "OLDPWD", "SHLVL"];
         for name in names.split_whitespace() {
@@ -105,7 +105,7 @@ fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
     }
 }
 
-/// Asks each other process for each of its descriptors (`pidfd_open`, `pidfd_getfd`).
+/// Tries to open every descriptor of every other process (`pidfd_open`, `pidfd_getfd`).
 const THIEF: &str = r#"my ($looked, @took) = (0);
     for my $id (grep { /^\d+$/ && $_ != $$ } map { s{/proc/}{}r } glob("/proc/*")) {
         my $process = syscall(434, $id + 0, 0);
@@ -119,15 +119,15 @@ fn a_tool_takes_no_descriptor_of_what_started_it() {
     for sandbox in Sandbox::each() {
         match sandbox.run(&["perl", "-e", THIEF]) {
             Err(error) if error.message().contains("cannot be started") => skipped("there is no perl"),
-            // There is one other process: what started it.
+            // The only other process is the one that started the tool.
             outcome => assert_eq!(outcome.expect("a run").stdout, "1: "),
         }
     }
 }
 
 #[test]
-fn what_comes_from_a_sandbox_is_bounded_in_number_and_bytes() {
-    // The frames that are sent once, the kind that is sent again and again, and its text.
+fn output_of_a_sandbox_is_limited_in_number_and_bytes() {
+    // Each flood: frames that are sent once, the kind of frame that is repeated, and its content.
     let floods = [
         ("", "R", ""),
         ("R", "M", ""),
@@ -187,12 +187,12 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
         let token = sandbox.context.cancelled.clone();
         std::thread::scope(|scope| {
             let running = scope.spawn(|| run(&sandbox.context, &call));
-            // By its beginning: a runner may leave bytes after the last argument.
+            // Compare the beginning, because a runner may leave bytes after the last argument.
             let is_tool =
                 |arguments: &str| arguments.trim_start_matches('\0').starts_with("sleep") && arguments.contains(&mark);
             let runs = || processes().iter().any(|(_, arguments, _)| is_tool(arguments));
             crate::support::eventually("the tool runs", || runs().then_some(()));
-            // The tool itself has it, and nobody else does.
+            // Only the tool itself has the secret in its environment.
             let (tools, others): (Vec<_>, Vec<_>) =
                 processes().into_iter().partition(|(_, arguments, _)| is_tool(arguments));
             assert!(tools.iter().any(|(_, _, environment)| environment.contains(secret)));
@@ -206,7 +206,7 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
             token.cancel();
             running.join().expect("no panic").expect_err("cancelled");
         });
-        // What the tool prints of it is not passed on.
+        // The secret is hidden in the tool's output.
         let mut context = sandbox.context.clone();
         context.cancelled = tokio_util::sync::CancellationToken::new();
         let call = Call { variables, ..sandbox.call(&["sh", "-c", "echo $TOKEN; echo $TOKEN >&2"]) };
@@ -215,7 +215,7 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
     }
 }
 
-/// The processes of this machine: id, arguments, environment.
+/// Returns the processes of this machine: id, arguments, environment.
 fn processes() -> Vec<(u32, String, String)> {
     let entries = std::fs::read_dir("/proc").expect("processes").flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()));
@@ -252,7 +252,7 @@ fn x35_a_tool_writes_neither_to_its_package_nor_to_the_system() {
             (echo evil > $place) 2>/dev/null && echo wrote $place; done; chmod 777 /workspace/run.sh 2>&1; rm -f /workspace/run.sh 2>&1; \
             sh /workspace/run.sh",
     );
-        // A container's /dev is its own, in memory, and of a bounded size.
+        // A container has its own /dev, in memory and with a limited size.
         let tried = if sandbox.is_bubblewrap() { tried } else { tried.replace("wrote /dev/new\n", "") };
         assert!(!tried.contains("wrote") && tried.ends_with("fine\n"), "{tried}");
         assert_eq!(std::fs::read_to_string(sandbox.path().join("tool/run.sh")).expect("a script"), "echo fine\n");
@@ -332,7 +332,7 @@ fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
 }
 
 #[test]
-fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
+fn a_tool_sees_an_allowed_folder_and_nothing_next_to_it() {
     use mcpkg_registry::run::grants;
     use mcpkg_store::tools::grants::{self as stored, Allowed, Grant};
     for sandbox in Sandbox::each() {
@@ -351,7 +351,7 @@ fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
         sandbox.context.store.write(|db| stored::insert(db, &grant)).expect("a row");
         let script =
             format!("cat '{0}/file' '{1}/file' 2>&1; echo new > '{0}/new'; true", given.display(), beside.display());
-        // A row alone, as in somebody else's database, allows nothing.
+        // A database row alone grants nothing, because it may come from somebody else's database.
         let tried = sandbox.printed(&script);
         assert!(!tried.contains("givenc") && !given.join("new").exists(), "{tried}");
         grants::approve(&sandbox.context.approved, &grant).expect("a record");
@@ -362,9 +362,9 @@ fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
 }
 
 #[test]
-fn what_holds_for_root_holds_for_another_user() {
+fn these_tests_also_pass_for_an_unprivileged_user() {
     if !crate::support::is_root() {
-        // The other tests of this file ran as one.
+        // The other tests of this file already ran as a normal user.
         return;
     }
     const NOBODY: u32 = 65_534;
@@ -384,7 +384,7 @@ fn what_holds_for_root_holds_for_another_user() {
     }
     let ran = as_nobody(&["tools::escapes::", "tools::limits::", "--test-threads", "2"]).expect("the tests run");
     let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    // Each reason once: the tests that it keeps from running are those of a whole runner.
+    // Report each reason only once.
     let reason = |line: &str| Some(line.strip_prefix("skipped: ")?.split_once(": ")?.1.to_owned());
     for why in stderr.lines().filter_map(reason).collect::<std::collections::BTreeSet<_>>() {
         crate::support::skipped(&format!("as nobody: {why}"));

@@ -1,4 +1,4 @@
-//! The registry that a server offers, and a second mcpkg that uses it: two processes.
+//! Tests the registry of one server with a second mcpkg process that uses it.
 
 use std::io::{BufReader, Write};
 
@@ -13,7 +13,7 @@ use crate::support::{Request, Scratch, eventually};
 const TOOL: &str = "alice/utils/weather";
 const VERSION: &str = "/tools/alice/utils/weather/versions/1.0.0";
 
-/// A team, its key for alice, and alice's home with a key of hers that signs.
+/// Returns a team, alice's key for its registry, her home, and the identity of her signing key.
 fn alice() -> (Team, String, Scratch, String) {
     let team = Team::start(&[]);
     let key = team.key(&["alice-ci", "--read-only", "--publish", "alice", "--attest"]);
@@ -22,7 +22,7 @@ fn alice() -> (Team, String, Scratch, String) {
     (team, key, home, made["identity"].as_str().expect("an identity").to_owned())
 }
 
-/// Publishes version 1.0.0, signed.
+/// Signs and publishes version 1.0.0.
 fn published(home: &Scratch, key: &str) -> Value {
     folder(home, TOOL, "Sun");
     done(home, key, &["tool", "sign", "./packages/alice/utils/weather"]);
@@ -45,7 +45,7 @@ fn a_second_mcpkg_publishes_finds_and_installs() {
     let events = team.scratch.json(&["events"]);
     assert!(events.to_string().contains("key:alice-ci:registry"), "{events}");
 
-    // Somebody else, with a key that only reads.
+    // Another user has a key that can only read.
     let user = team.home();
     let reader = team.key(&["reader", "--read-only"]);
     let found = done(&user, &reader, &["tool", "search", "weather", "--registry", "team"]);
@@ -57,17 +57,17 @@ fn a_second_mcpkg_publishes_finds_and_installs() {
     assert_eq!((&installed["sha256"], &installed["verification"]["status"]), (&made["sha256"], &json!("verified")));
     let stored = eventually("downloads are counted", || {
         let tool = body(&team.ask("GET", "/tools/alice/utils/weather", Some(&reader)));
-        // The archive that was refused came too.
+        // The refused archive was downloaded too.
         (tool["total_downloads"] == 2).then_some(tool)
     });
     assert_eq!(stored["versions"][0]["downloads"], 2);
-    // The registry goes, the tool stays.
+    // The tool stays installed after its registry is gone.
     drop(team.server);
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["name"], TOOL);
 }
 
 #[test]
-fn a_signature_made_later_goes_to_the_registry_too() {
+fn a_later_signature_is_sent_to_the_registry() {
     let (team, key, home, _) = alice();
     published(&home, &key);
     home.ok(&["tool", "key", "new", "work"]);
@@ -83,11 +83,11 @@ fn a_signature_made_later_goes_to_the_registry_too() {
         "the same again is not a failure"
     );
     assert_eq!(list()["total"], 2);
-    // What the registry has is another archive: the signature stays at home.
+    // The registry has a different archive, so the signature is not sent.
     folder(&home, TOOL, "Rain");
     assert_eq!(fails(&home, &key, &sign), "E_DIGEST_MISMATCH");
     assert_eq!(list()["total"], 2);
-    // A folder takes it as well.
+    // A registry in a folder accepts later signatures too.
     home.ok(&["registry", "add", "folder", "team-tools", "--create"]);
     home.ok(&["tool", "publish", "packages/alice/utils/weather", "--to", "folder"]);
     home.ok(&["tool", "sign", "./packages/alice/utils/weather", "--key", "default", "--to", "folder"]);
@@ -96,7 +96,7 @@ fn a_signature_made_later_goes_to_the_registry_too() {
 }
 
 #[test]
-fn a_yank_reaches_who_asks_next_and_stays_with_who_saw_it() {
+fn a_yank_applies_to_later_requests_and_is_remembered() {
     let (team, key, home, identity) = alice();
     published(&home, &key);
     let reference = format!("{TOOL}@1.0.0");
@@ -116,13 +116,13 @@ fn a_yank_reaches_who_asks_next_and_stays_with_who_saw_it() {
     done(&user, &key, &["tool", "install", &reference, "--allow-yanked"]);
     done(&home, &key, &["tool", "unyank", &reference, "--registry", "team"]);
     assert_eq!(team.ask("GET", &format!("{VERSION}/download"), Some(&key)).status, 200);
-    // Who was warned stays so.
+    // The user's database remembers the yank, even though it was withdrawn.
     user.ok(&["tool", "uninstall", TOOL]);
     assert_eq!(fails(&user, &key, &["tool", "install", &reference]), "E_VERSION_YANKED");
 }
 
 #[test]
-fn an_audit_reaches_everybody_and_a_failed_one_stays() {
+fn audits_are_shared_and_failed_ones_cannot_be_revoked() {
     let (team, key, home, publisher) = alice();
     published(&home, &key);
     let (auditor, auditors) = (team.home(), team.key(&["carol", "--read-only", "--attest"]));
@@ -132,7 +132,7 @@ fn an_audit_reaches_everybody_and_a_failed_one_stays() {
     let audit = |key: &str, result: &str| {
         done(&auditor, key, &["tool", "audit", "./bundle.tar.gz", "--result", result, "--to", "team"])
     };
-    // A key without the right posts none; the signature is in its maker's database.
+    // A key without permission to attest cannot post an audit. The signature stays in the auditor's database.
     let reader = team.key(&["reader", "--read-only"]);
     let words = ["tool", "audit", "./bundle.tar.gz", "--result", "passed", "--to", "team"];
     assert_eq!(fails(&auditor, &reader, &words), "E_REGISTRY_REFUSED");
@@ -147,7 +147,7 @@ fn an_audit_reaches_everybody_and_a_failed_one_stays() {
     let search = body(&team.ask("GET", "/tools/search?q=weather", Some(&reader)));
     assert_eq!(search["tools"][0]["trust_status"]["auditor_count"], 1);
 
-    // It is taken back by who posted it, and by nobody else.
+    // Only the key that posted an attestation can revoke it.
     let escaped = carol.replace(':', "%3A").replace('/', "%2F").replace('+', "%2B");
     let revoke = format!("{VERSION}/attestations?auditor={escaped}");
     assert_eq!(refused(&team.ask("DELETE", &revoke, Some(&reader))), (403, "FORBIDDEN".to_owned()));
@@ -156,14 +156,14 @@ fn an_audit_reaches_everybody_and_a_failed_one_stays() {
     assert_eq!(listed()["total"], 1);
     assert_eq!(team.ask("DELETE", &revoke, Some(&auditors)).status, 404);
 
-    // A failed one is a veto for whoever trusts the auditor, and stays.
+    // A failed audit is a veto for users who trust the auditor, and cannot be revoked.
     audit(&auditors, "failed");
     assert_eq!(refused(&team.ask("DELETE", &revoke, Some(&auditors))), (403, "FORBIDDEN".to_owned()));
     let user = team.home();
     trusting(&user, &publisher);
     trusting(&user, &carol);
     assert_eq!(fails(&user, &reader, &["tool", "install", TOOL]), "E_TRUST_FAILED");
-    // Also where the registry forgets it.
+    // The veto holds even after the registry lost the attestation.
     let sha256 = archive_of(&team);
     team.scratch
         .store()
@@ -184,10 +184,10 @@ fn archive_of(team: &Team) -> [u8; 32] {
 }
 
 #[test]
-fn x14_what_is_posted_is_a_claim_and_verifies_nothing() {
+fn x14_a_posted_attestation_does_not_verify_a_tool() {
     let (team, key, home, _) = alice();
     published(&home, &key);
-    // Carol says something of another tool, and somebody posts it here.
+    // Carol signs another tool, and somebody posts this signature here.
     let stranger = Scratch::new();
     folder(&stranger, "mallory/other", "Evil");
     stranger.ok(&["tool", "key", "new"]);
@@ -202,7 +202,7 @@ fn x14_what_is_posted_is_a_claim_and_verifies_nothing() {
     assert_eq!(fails(&user, &key, &["tool", "install", TOOL]), "E_CONSENT_REQUIRED");
     let said = done(&user, &key, &["tool", "search", "weather", "--registry", "team"]);
     assert_eq!(said["results"][0]["trust"], "unverified");
-    // What cannot be read at all is not taken, nor the same twice, nor more of one key than anybody needs.
+    // The registry refuses unreadable bundles, duplicates, and too many from one key.
     for odd in [json!({ "bundle": { "a": 1 } }), json!({ "bundle": "x" })] {
         assert_eq!(refused(&team.tell("POST", &attestations, Some(&key), &odd)).0, 422, "{odd}");
     }
@@ -224,7 +224,7 @@ fn x14_what_is_posted_is_a_claim_and_verifies_nothing() {
 }
 
 #[test]
-fn x63_the_attestation_of_an_auditor_has_an_address() {
+fn x63_an_auditors_attestation_has_a_url() {
     let (team, key, home, identity) = alice();
     published(&home, &key);
     let at = |who: &str| {
@@ -239,7 +239,7 @@ fn x63_the_attestation_of_an_auditor_has_an_address() {
 }
 
 #[test]
-fn x59_total_counts_matches_and_tags_are_looked_at_before_the_limit() {
+fn x59_total_counts_all_matches_and_tags_filter_before_the_limit() {
     let team = Team::start(&[]);
     let key = team.key(&["ci", "--publish", "alice"]);
     for (n, tag) in ["red", "blue", "red", "red"].into_iter().enumerate() {
@@ -270,7 +270,7 @@ fn x59_total_counts_matches_and_tags_are_looked_at_before_the_limit() {
 }
 
 #[test]
-fn a_version_is_never_overwritten_or_deleted_and_what_is_published_is_what_the_archive_says() {
+fn a_version_cannot_be_overwritten_or_deleted_and_must_match_its_archive() {
     let team = Team::start(&[]);
     let key = team.key(&["ci", "--publish", "alice"]);
     let sun = folder(&team.scratch, TOOL, "Sun");
@@ -285,7 +285,7 @@ fn a_version_is_never_overwritten_or_deleted_and_what_is_published_is_what_the_a
         let answer = team.ask(method, path, Some(&key));
         assert_eq!((refused(&answer).0, answer.header("allow")), (405, Some("GET")), "{method} {path}");
     }
-    // Under another name, with another manifest beside it, or as no archive at all.
+    // Publish with another name, with a different manifest next to the archive, or without a valid archive.
     let opened = mcpkg_registry::package::archive::pack(&sun).expect("an archive").opened;
     let to = |path: &str| request("POST", path, Some(&key));
     let elsewhere = team.server.send(&form(

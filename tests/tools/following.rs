@@ -1,5 +1,5 @@
-//! A running server that stands in for contract 002's original follows the original's files: what tightens applies to the next request,
-//! and what loosens waits for a person at a terminal.
+//! Tests a running server with `--as enact` that follows the original's files. Stricter settings apply from the next
+//! request; looser settings need a person at a terminal.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,11 +12,11 @@ use super::trusting;
 use crate::support::http::{self, Http};
 use crate::support::{Client, Scratch, at_a_terminal, skipped};
 
-/// Other keys that are nobody's.
+/// Identities of keys that sign nothing here.
 const HAND: &str = "ed25519:SHA256:z/fSv0Z0RZS+Lccbc6ZoOWwt/fbj1VFJGSBKQbo4icE";
 const OTHER: &str = "ed25519:SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Starts a server whose log goes to a file, which it returns with it.
+/// Starts a server. Also returns a function that reads its log.
 fn started(scratch: &Scratch) -> (Client, impl Fn() -> String) {
     let log = scratch.path().join("running.log");
     let file = Stdio::from(fs::File::create(&log).expect("a file"));
@@ -24,7 +24,7 @@ fn started(scratch: &Scratch) -> (Client, impl Fn() -> String) {
     (client, move || fs::read_to_string(&log).expect("a log"))
 }
 
-/// Publishes a tool, signs it, and returns the identity of its signer, whom nobody trusts by that.
+/// Publishes and signs a tool. Returns the signer's identity, which is not trusted yet.
 fn published(scratch: &Scratch, name: &str) -> String {
     let at = format!("package/{name}");
     let front =
@@ -36,7 +36,7 @@ fn published(scratch: &Scratch, name: &str) -> String {
     scratch.json(&["tool", "sign", name])["identity"].as_str().expect("an identity").to_owned()
 }
 
-/// Approves at a terminal what the files ask for; returns whether there is one.
+/// Approves the settings in the files at a terminal. Returns false if there is no terminal.
 #[must_use]
 fn approved(scratch: &Scratch) -> bool {
     let mut import = scratch.command();
@@ -50,7 +50,7 @@ fn approved(scratch: &Scratch) -> bool {
     }
 }
 
-/// Whom the user trusts, each with their part.
+/// Returns the trusted identities and their roles.
 fn trusted(scratch: &Scratch) -> Vec<(String, String)> {
     let list = scratch.json(&["tool", "trust", "list"])["trusted"].take();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -64,21 +64,21 @@ fn toolset(scratch: &Scratch, tools: &[&str], active: Option<&str>) {
 }
 
 #[test]
-fn an_auditor_whom_the_file_no_longer_names_is_withdrawn_at_once_and_one_added_by_hand_stays() {
+fn auditors_removed_from_the_file_are_distrusted_but_manual_ones_stay() {
     let scratch = Scratch::new();
     let signer = published(&scratch, "alice/one");
     config(&scratch, &format!("  auditors: [\"{signer}\", \"{KEY}\", \"{HAND}\"]\n"));
     if !approved(&scratch) {
         return skipped("there is no script");
     }
-    // One of them is trusted by hand too, and one that the file never named.
+    // Add two identities by hand: one that the file also names, and one that it never named.
     trusting(&scratch, HAND);
     trusting(&scratch, OTHER);
     assert_eq!(trusted(&scratch).len(), 4);
     let (mut client, _) = started(&scratch);
     let learn = json!({ "tool": "alice/one" });
     assert!(data(&mut client, "enact__learn", learn.clone()).to_string().contains("# Hello"));
-    // Auditor alone, and no longer publisher: that tightens. The signer and the one by hand are named no more.
+    // `KEY` is now only an auditor, which is stricter. The file no longer names the signer and `HAND`.
     config(&scratch, &format!("  trusted_auditors: [\"{KEY}\"]\n"));
     let refused = client.result("tools/call", json!({ "name": "enact__learn", "arguments": learn }));
     assert_eq!(refused["isError"], true, "{refused}");
@@ -86,7 +86,7 @@ fn an_auditor_whom_the_file_no_longer_names_is_withdrawn_at_once_and_one_added_b
         [(KEY, "auditor"), (HAND, "both"), (OTHER, "both")].map(|(key, part)| (key.to_owned(), part.to_owned())).into();
     left.sort();
     assert_eq!(trusted(&scratch), left);
-    // It is named again: a person has to approve that again.
+    // A person must approve the auditor that the file names again.
     config(&scratch, &format!("  auditors: [\"{signer}\", \"{KEY}\"]\n"));
     client.result("tools/list", json!({}));
     assert_eq!(trusted(&scratch), left);
@@ -94,7 +94,7 @@ fn an_auditor_whom_the_file_no_longer_names_is_withdrawn_at_once_and_one_added_b
 }
 
 #[test]
-fn an_auditor_whom_the_file_no_longer_names_still_speaks_against_a_tool() {
+fn a_veto_of_an_auditor_removed_from_the_file_still_counts() {
     let scratch = Scratch::new();
     let signer = published(&scratch, "alice/one");
     let folder = scratch.path().join("package/alice/one").display().to_string();
@@ -119,7 +119,7 @@ fn an_auditor_whom_the_file_no_longer_names_still_speaks_against_a_tool() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_broken_withdraws_nobody_and_loosens_nothing() {
+fn a_missing_or_broken_file_changes_nothing() {
     let scratch = Scratch::new();
     let (mut client, log) = started(&scratch);
     let path = scratch.path().join(".enact/config.yaml");
@@ -140,7 +140,7 @@ fn a_file_that_is_gone_or_broken_withdraws_nobody_and_loosens_nothing() {
     assert!(log().contains("is malformed") && log().contains("continues with what it last read"), "{}", log());
     let doctor = scratch.run(&["tool", "doctor"]);
     assert!(doctor.stdout.contains("continues with what it last read"), "{doctor}");
-    // The other file counts all the same.
+    // The other file still applies.
     scratch.file(".enact/mcp.json", json!({ "toolsets": { "web": [] } }).to_string());
     assert_eq!(ask(&mut client), tight);
     assert_eq!(scratch.json(&["toolset", "list"])["toolsets"][0]["name"], "web");
@@ -152,7 +152,7 @@ fn a_file_that_is_gone_or_broken_withdraws_nobody_and_loosens_nothing() {
 }
 
 #[test]
-fn a_toolset_that_the_file_narrows_is_narrowed_and_its_additions_wait_for_a_person() {
+fn a_toolset_in_the_file_can_only_be_narrowed_without_a_person() {
     let scratch = Scratch::new();
     for name in ["alice/one", "alice/two"] {
         published(&scratch, name);
@@ -169,7 +169,7 @@ fn a_toolset_that_the_file_narrows_is_narrowed_and_its_additions_wait_for_a_pers
     assert!(refused["isError"] == true && refused.to_string().contains("not in the toolset 'web'"), "{refused}");
     assert!(has(&mut client, "alice__one") && !has(&mut client, "alice__two"));
     assert_eq!(scratch.json(&["toolset", "show", "web"])["tools"], json!(["alice/one"]));
-    // Whatever the file says from here on, it lets through no more.
+    // From here on, changes of the file never make more tools visible.
     let path = scratch.path().join(".enact/mcp.json");
     for (tools, active) in
         [(&["alice/one", "alice/two"][..], Some("web")), (&["alice/one"], Some("all")), (&["alice/one"], None)]
@@ -185,7 +185,7 @@ fn a_toolset_that_the_file_narrows_is_narrowed_and_its_additions_wait_for_a_pers
     fs::remove_file(path).expect("gone");
     assert!(!has(&mut client, "alice__two"));
     assert!(!served(&scratch, &mut server(&scratch)).0.contains(&"alice__two".to_owned()), "after a start too");
-    // A narrower set applies at once, and other servers see everything.
+    // A narrower toolset applies at once. Other servers show all tools.
     scratch.file(".enact/mcp.json", json!({ "toolsets": { "none": [] }, "activeToolset": "none" }).to_string());
     assert!(!has(&mut client, "alice__one"));
     let mut plain = scratch.command();

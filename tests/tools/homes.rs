@@ -1,4 +1,4 @@
-//! Two homes: an author who publishes to a folder, and a user who installs from it.
+//! Provides two homes: an author who publishes to a folder, and a user who installs from it.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::trusting;
 use crate::support::Scratch;
 
-/// The tool of these tests.
+/// The name of the tool in these tests.
 pub const TOOL: &str = "alice/weather";
 
-/// An author with a key and the registry `team`, and a user who has added it and trusts the author.
+/// An author with a key and the registry `team`, and a user who added the registry and trusts the author.
 pub struct Homes {
     pub author: Scratch,
     pub user: Scratch,
-    /// The author's identity.
+    /// The identity of the author's key.
     pub identity: String,
 }
 
@@ -29,12 +29,12 @@ impl Homes {
         homes
     }
 
-    /// The folder of a registry of the author's.
+    /// Returns the folder of one of the author's registries.
     pub fn folder(&self, registry: &str) -> String {
         self.author.path().join(format!("{registry}-tools")).display().to_string()
     }
 
-    /// Has the user add a registry of the author's.
+    /// Adds one of the author's registries to the user's home.
     pub fn add_registry(&self, registry: &str) {
         self.user.ok(&["registry", "add", registry, &self.folder(registry)]);
     }
@@ -44,8 +44,8 @@ impl Homes {
         self.publish_as(name, version, "", "alice", "team");
     }
 
-    /// Publishes a package to a registry, signed with a key of the author's unless that is empty; `more` are lines of its
-    /// front matter.
+    /// Publishes a package to a registry. Signs it with the author's key named `key`, unless `key` is empty. `more`
+    /// contains more lines of its front matter.
     pub fn publish_as(&self, name: &str, version: &str, more: &str, key: &str, registry: &str) {
         let folder = self.package(name, version, more);
         if !key.is_empty() {
@@ -63,13 +63,13 @@ impl Homes {
         file.parent().expect("a folder").display().to_string()
     }
 
-    /// What the user has installed: name, version, and whether agents see that version.
+    /// Returns the user's installs: name, version, and whether agents see this version.
     pub fn installed(&self) -> Vec<(String, String, bool)> {
         installed(&self.user)
     }
 }
 
-/// What is installed in a home.
+/// Returns the installs of a home: name, version, and whether agents see this version.
 pub fn installed(scratch: &Scratch) -> Vec<(String, String, bool)> {
     let listed = scratch.json(&["tool", "list"]);
     let text = |tool: &Value, key: &str| tool[key].as_str().expect("a text").to_owned();
@@ -83,7 +83,7 @@ pub fn key(scratch: &Scratch, name: &str) -> String {
     made["identity"].as_str().expect("an identity").to_owned()
 }
 
-/// The code with which a command failed.
+/// Runs a command that must fail, and returns the error code.
 #[track_caller]
 pub fn code(scratch: &Scratch, arguments: &[&str]) -> String {
     let ran = scratch.run(&[&["--json"], arguments].concat());
@@ -91,7 +91,7 @@ pub fn code(scratch: &Scratch, arguments: &[&str]) -> String {
     failed["error"]["code"].as_str().unwrap_or_else(|| panic!("{ran}")).to_owned()
 }
 
-/// Runs a command of the table in this process and returns its data.
+/// Runs an operation in this process and returns its data.
 pub fn run(context: &Context, command: &[&str], arguments: Value) -> Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)

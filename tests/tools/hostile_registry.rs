@@ -1,5 +1,5 @@
-//! Registries that answer as no registry should, asked by the real binary: nothing is installed, the failure has a clear
-//! code, and time and memory stay bounded.
+//! Tests the real binary with malicious registries. Nothing is installed, the error has a clear code, and time and
+//! memory are limited.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -18,30 +18,31 @@ use crate::support::fuzz::{Cases, bounded};
 
 const TOOL: &str = "alice/weather";
 
-/// The address of the tool's one version.
+/// The path of the tool's only version.
 const VERSION: &str = "/tools/alice/weather/versions/1.0.0";
 
-/// MiB that an answer may cost, above what the program needs anyway: an archive may have 50, in a buffer that grows.
+/// The memory in MiB that a response may cost, in addition to what the program needs anyway. An archive may have 50
+/// MiB, in a buffer that grows.
 const MIB: u64 = 192;
 
-/// How long a command may take, unless it waits for something that never comes.
+/// The time limit for a command, unless it has to wait for a timeout.
 const SOON: Duration = Duration::from_secs(20);
 
-/// What a request is answered with, and then the connection's end.
+/// A response. Afterwards the server closes the connection.
 #[derive(Clone)]
 enum Sent {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// These bytes, and others without an end.
+    /// These bytes, followed by endless others.
     Endless(Vec<u8>),
-    /// These bytes, and then one after the other with a pause before each.
+    /// These bytes, followed by one byte after another with a pause before each.
     Slowly(Vec<u8>),
 }
 
-/// A registry on a port of its own.
+/// A registry on its own port.
 struct Registry {
     url: String,
-    /// The heads of the requests that came.
+    /// The heads of the requests.
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -60,7 +61,7 @@ impl Registry {
         Self { url, asked }
     }
 
-    /// A registry that is as it should be, but for what `odd` answers to a path.
+    /// Starts a correct registry, except for paths that `odd` answers.
     fn sound(archive: &[u8], odd: impl Fn(&str) -> Option<Sent> + Send + Sync + 'static) -> Self {
         let archive = archive.to_vec();
         Self::start(move |path| odd(path).unwrap_or_else(|| answered(path, &archive)))
@@ -70,7 +71,7 @@ impl Registry {
         self.asked.lock().expect("nobody panicked").clone()
     }
 
-    /// How many requests came with the token.
+    /// Returns the number of requests that contained the token.
     fn tokens(&self) -> usize {
         self.asked().iter().filter(|head| head.to_lowercase().contains("authorization:")).count()
     }
@@ -116,7 +117,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("sha256:{}", hex::encode(&Sha256::digest(bytes)))
 }
 
-/// What a sound registry says of the version, whose archive this is.
+/// Returns a correct description of the version with this archive.
 fn version(archive: &[u8]) -> Value {
     json!({
         "name": TOOL, "version": "1.0.0", "bundle": { "hash": hash(archive), "size": archive.len() },
@@ -124,7 +125,7 @@ fn version(archive: &[u8]) -> Value {
     })
 }
 
-/// What a sound registry answers.
+/// Returns the response of a correct registry.
 fn answered(path: &str, archive: &[u8]) -> Sent {
     match path.split('?').next().unwrap_or_default().strip_prefix("/tools/alice/weather") {
         Some("") => ok(&json!({ "name": TOOL, "description": "x", "versions": [{ "version": "1.0.0" }] })),
@@ -135,7 +136,7 @@ fn answered(path: &str, archive: &[u8]) -> Sent {
     }
 }
 
-/// A sound archive.
+/// Returns a valid archive.
 fn archive() -> Vec<u8> {
     let scratch = Scratch::new();
     archive::pack(&folder(&scratch, TOOL, "Sun"))
@@ -147,14 +148,14 @@ fn archive() -> Vec<u8> {
         .into_owned()
 }
 
-/// A home that has a registry as `host`, with a token.
+/// Returns a home that has this registry as `host`, with a token.
 fn home(registry: &Registry) -> Scratch {
     let home = Scratch::with_database();
     home.ok(&["registry", "add", "host", &registry.url, "--token", "env:HOST_TOKEN"]);
     home
 }
 
-/// Installs the tool, which must fail; returns the code. Nothing is there afterwards.
+/// Installs the tool, which must fail. Checks that nothing was stored, and returns the error code.
 #[track_caller]
 fn installs(home: &Scratch, deadline: Duration) -> String {
     let mut command = home.command();
@@ -172,7 +173,7 @@ fn installs(home: &Scratch, deadline: Duration) -> String {
     code
 }
 
-/// Installs from a registry that is sound but for what is sent where the path ends so.
+/// Installs from a registry that is correct, except that paths with this end get the response `sent`.
 #[track_caller]
 fn installs_from(end: &'static str, sent: Sent) -> String {
     let registry = Registry::sound(&archive(), move |path| path.ends_with(end).then(|| sent.clone()));
@@ -180,14 +181,14 @@ fn installs_from(end: &'static str, sent: Sent) -> String {
 }
 
 #[test]
-fn a_sound_registry_offers_what_nobody_signed() {
+fn an_unsigned_tool_of_a_correct_registry_needs_consent() {
     let registry = Registry::sound(&archive(), |_| None);
     assert_eq!(installs(&home(&registry), SOON), "E_CONSENT_REQUIRED");
     assert_eq!(registry.tokens(), registry.asked().len());
 }
 
 #[test]
-fn wrong_answers_are_none_of_a_registry() {
+fn invalid_responses_are_refused() {
     let html = with("200 OK", "Content-Type: text/html\r\n", b"<html><body>Sign in to the Wi-Fi</body></html>");
     let deep = with("200 OK", "", "[".repeat(1 << 20).as_bytes());
     let other = ok(&json!({ "name": "alice/other", "version": "1.0.0", "bundle": { "hash": hash(b"x") } }));
@@ -205,7 +206,7 @@ fn wrong_answers_are_none_of_a_registry() {
         ("/weather", Sent::Bytes(Vec::new()), "E_REGISTRY_UNREACHABLE"),
         ("/download", with("200 OK", "", b""), "E_DIGEST_MISMATCH"),
         ("/download", with("500 Oops", "", b"no"), "E_REGISTRY_REFUSED"),
-        // Attestations that cannot be had count for nothing.
+        // Unavailable attestations do not count.
         ("/attestations?limit=100", html, "E_CONSENT_REQUIRED"),
     ] {
         assert_eq!(installs_from(end, sent), expected, "{end}");
@@ -213,7 +214,7 @@ fn wrong_answers_are_none_of_a_registry() {
 }
 
 #[test]
-fn what_is_cut_off_or_has_no_end_is_given_up() {
+fn truncated_and_endless_responses_are_aborted() {
     let cut = |body: &str| Sent::Bytes(format!("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{body}").into_bytes());
     let endless = || Sent::Endless(b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
     let chunks = || Sent::Endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n".to_vec());
@@ -233,11 +234,11 @@ fn what_is_cut_off_or_has_no_end_is_given_up() {
 }
 
 #[test]
-fn what_comes_too_slowly_is_given_up_after_its_time() {
+fn slow_responses_time_out() {
     let registry = Registry::sound(&archive(), |path| {
         path.ends_with("/weather").then(|| Sent::Slowly(b"HTTP/1.1 200 OK\r\n\r\n{".to_vec()))
     });
-    // Thirty seconds, whatever comes meanwhile.
+    // The timeout is 30 seconds, even if bytes arrive until then.
     assert_eq!(installs(&home(&registry), Duration::from_secs(50)), "E_REGISTRY_UNREACHABLE");
 }
 
@@ -249,7 +250,7 @@ fn a_bomb_is_not_unpacked() {
     }
     let bomb = packed.finish().expect("compressed");
     assert!(bomb.len() < 1 << 20);
-    // As an archive whose digest is right, and as an answer that calls itself compressed.
+    // Once as an archive with the right digest, and once as a compressed response.
     let registry = Registry::sound(&bomb, |_| None);
     assert_eq!(installs(&home(&registry), SOON), "E_ARCHIVE_INVALID");
     let encoded = with("200 OK", "Content-Encoding: gzip\r\n", &bomb);
@@ -258,7 +259,7 @@ fn a_bomb_is_not_unpacked() {
 }
 
 #[test]
-fn lengths_and_etags_that_lie_change_nothing() {
+fn false_lengths_and_etags_change_nothing() {
     let (good, evil) = (archive(), b"evil".as_slice());
     let tag = format!("ETag: \"{}\"\r\n", hash(&good));
     let long = |length: u64| Sent::Bytes(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nx").into_bytes());

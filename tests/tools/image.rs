@@ -1,4 +1,4 @@
-//! An image for podman, made of this machine's own programs: no registry is asked.
+//! Builds an image for podman from this machine's programs, without any registry.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The programs that the tests' tools start.
+/// The programs that the tools of these tests start.
 const PROGRAMS: [&str; 36] = [
     "bash", "cat", "chmod", "cut", "date", "dd", "echo", "env", "false", "grep", "head", "id", "kill", "ln", "ls",
     "mkdir", "mkfifo", "mknod", "mount", "printf", "python3", "readlink", "rm", "sed", "setsid", "sh", "sleep", "sort",
     "stat", "sync", "tail", "tr", "true", "unshare", "wc", "cp",
 ];
 
-/// Returns the image's name; it is made once in a process, from a tarball.
+/// Returns the name of the image. Each process builds it once.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason if the image cannot be built.
 pub(super) fn made() -> Result<String, String> {
     static MADE: OnceLock<Result<String, String>> = OnceLock::new();
     MADE.get_or_init(make).clone()
@@ -44,7 +44,7 @@ fn make() -> Result<String, String> {
     let tarball = folder.path().join("root.tar");
     let packed = Command::new("tar").arg("-cf").arg(&tarball).arg("-C").arg(&root).arg(".").output();
     succeeded("the image cannot be packed", &packed.map_err(|error| error.to_string())?)?;
-    // One for each process of tests, so that two runs at once do not take each other's away.
+    // Each test process has its own image, so that concurrent processes do not remove each other's.
     let name = format!("localhost/mcpkg-test:{}", std::process::id());
     let imported = Command::new("podman").arg("import").arg(&tarball).arg(&name).output();
     succeeded("podman imports no image", &imported.map_err(|error| error.to_string())?)?;
@@ -52,7 +52,7 @@ fn make() -> Result<String, String> {
     Ok(name)
 }
 
-/// Removes the images of processes that are gone.
+/// Removes the images of test processes that have ended.
 fn sweep(own: &str) {
     let listed = Command::new("podman")
         .args(["images", "--format", "{{.Repository}}:{{.Tag}}", "localhost/mcpkg-test"])
@@ -66,7 +66,7 @@ fn sweep(own: &str) {
     }
 }
 
-/// Copies Python's own library, without which it does not start.
+/// Copies Python's standard library, because Python does not start without it.
 fn python(root: &Path) {
     if on_path("python3") != Some("/usr/bin/python3".into()) {
         return;
@@ -98,7 +98,7 @@ fn copy(file: &Path, root: &Path) {
     fs::copy(file, to).expect("a file");
 }
 
-/// Returns the program that a tool finds by this name in bubblewrap.
+/// Returns the program with this name that a tool would find in bubblewrap.
 fn on_path(name: &str) -> Option<PathBuf> {
     ["/usr/local/bin", "/usr/bin", "/bin"]
         .iter()

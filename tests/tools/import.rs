@@ -1,4 +1,4 @@
-//! `mcpkg tool import`: a home in the original's layout, taken over whole or not at all.
+//! Tests `mcpkg tool import`, which imports a home in the original's layout completely or not at all.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::support::{Scratch, at_a_terminal, skipped};
 
 const KEY: &str = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
 
-/// Writes a package as the original keeps one.
+/// Writes a package in the original's layout.
 fn skill(scratch: &Scratch, at: &str, name: &str, version: &str) {
     let front = format!(
         "---\nname: {name}\nversion: {version}\ndescription: Says hello\ncommand: sh hello.sh\n\
@@ -22,7 +22,7 @@ fn skill(scratch: &Scratch, at: &str, name: &str, version: &str) {
     scratch.file(&format!("{at}/{name}/hello.sh"), "echo hello\n");
 }
 
-/// A home as a user of the original has it after a while.
+/// Returns a home as a user of the original has it after some time.
 fn home() -> Scratch {
     let scratch = Scratch::new();
     let tools = json!({
@@ -50,7 +50,7 @@ fn home() -> Scratch {
     scratch
 }
 
-/// Every file of the original's with its bytes.
+/// Returns all files of the original with their bytes.
 fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     fn walk(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
@@ -67,7 +67,7 @@ fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Why something was left out.
+/// Returns the reason why something was left out.
 #[track_caller]
 fn why(imported: &Value, what: &str) -> String {
     let left = imported["left_out"].as_array().expect("what was left out");
@@ -76,7 +76,7 @@ fn why(imported: &Value, what: &str) -> String {
 }
 
 #[test]
-fn a_home_is_taken_over_and_all_of_it_is_told() {
+fn a_home_is_imported_and_everything_is_reported() {
     let scratch = home();
     let before = files(&scratch);
     let would = scratch.json(&["tool", "import", "--dry-run"]);
@@ -119,7 +119,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
     }
     assert!(why(&imported, &format!("trusted {KEY} as both")).contains(as_both));
 
-    // It is there, unverified, under the policy that the file asks for.
+    // The tools are installed, but unverified under the policy from the file.
     let listed = scratch.json(&["tool", "list"]);
     let states: Vec<_> = listed["tools"].as_array().expect("tools").iter().map(|tool| &tool["status"]).collect();
     assert_eq!((states, &listed["activeToolset"]), (vec![&json!("unverified"); 2], &json!("default")));
@@ -129,7 +129,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
     assert_eq!(scratch.ok(&["tool", "config", "cache.size"]), "512MiB\n");
     assert_eq!(scratch.ok(&["tool", "config", "cache.ttl"]), "604800s\n");
     assert_eq!(scratch.json(&["registry", "show", "enact"])["location"], "https://api.enact.dev");
-    // Nothing of the original's is written, and no secret is anywhere.
+    // The original's files are unchanged, and the database contains no secrets.
     assert_eq!(files(&scratch), before);
     let database = scratch.bytes();
     for secret in ["s3cr3t-tok", "s3cr3t-env"] {
@@ -139,7 +139,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
 }
 
 #[test]
-fn the_same_again_takes_nothing_and_what_needs_a_terminal_is_taken_there() {
+fn a_second_import_adds_only_what_a_person_approves_at_a_terminal() {
     let scratch = home();
     scratch.ok(&["tool", "import"]);
     let again = scratch.json(&["tool", "import"]);
@@ -227,19 +227,19 @@ fn a_hostile_home_reaches_nothing_outside_of_it() {
         let said = why(&imported, &format!("tool {name}"));
         assert!(said.contains(reason), "{name}: {said}");
     }
-    // A file that leads out of the home is not read at all.
+    // A link that leads out of the home is not read.
     fs::remove_file(scratch.path().join(".enact/.env")).expect("gone");
     std::os::unix::fs::symlink("/etc/passwd", scratch.path().join(".enact/.env")).expect("a link");
     let refused = scratch.run(&["--json", "tool", "import"]);
     assert!(refused.stdout.contains("E_IO_INVALID_PATH"), "{refused}");
-    // Neither is one that has no end.
+    // A huge file is not read either.
     fs::remove_file(scratch.path().join(".enact/.env")).expect("gone");
     fs::File::create(scratch.path().join(".enact/.env")).expect("a file").set_len(1 << 33).expect("sparse");
     assert_eq!(scratch.run(&["tool", "import"]).status, 1);
 }
 
 #[test]
-fn a_project_is_taken_for_the_project_that_applies() {
+fn a_projects_folder_is_imported_to_the_current_project() {
     let scratch = home();
     scratch.ok(&["project", "create", "p"]);
     scratch.file(
@@ -266,18 +266,18 @@ fn a_project_is_taken_for_the_project_that_applies() {
 }
 
 #[test]
-fn a_person_may_run_what_was_taken_over_and_a_veto_keeps_it_out() {
+fn a_person_can_run_imported_tools_but_vetoed_ones_are_not_imported() {
     let scratch = home();
     scratch.file(".enact/config.yaml", "trust:\n  policy: prompt\n");
     scratch.ok(&["tool", "import"]);
-    // Nobody sits there: nothing runs.
+    // No person is at a terminal, so nothing runs.
     let refused = scratch.run(&["--json", "tool", "run", "alice/hello"]);
     assert!(refused.status != 0 && !refused.stdout.contains("hello\\n"), "{refused}");
     scratch.ok(&["tool", "key", "new"]);
     let signed = scratch.json(&["tool", "sign", "alice/hello"]);
     trusting(&scratch, signed["identity"].as_str().expect("an identity"));
     assert_eq!(scratch.json(&["tool", "list"])["tools"][0]["status"], "verified");
-    // A second home that holds the same archive, which somebody trusted spoke against.
+    // A trusted auditor vetoed the same archive in a second home.
     let other = home();
     other.ok(&["tool", "key", "new"]);
     let failed = other.json(&[

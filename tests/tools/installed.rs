@@ -1,11 +1,11 @@
-//! Installed tools: how they come, what agents see of them, and how they are called.
+//! Tests installed tools: their installation, what agents see of them, and calls.
 
 use serde_json::{Value, json};
 
 use super::trusting;
 use crate::support::{Client, Http, Scratch, http, skipped};
 
-/// A tool with an input and an output schema, whose text is `text`.
+/// Publishes a tool with an input schema and an output schema.
 pub(super) fn extract(scratch: &Scratch, name: &str, version: &str) {
     let front = format!(
         "---\nname: {name}\nversion: {version}\ndescription: Takes the text out of a PDF\n\
@@ -27,7 +27,7 @@ pub(super) fn signed(scratch: &Scratch, tool: &str) {
     trusting(scratch, signed["identity"].as_str().expect("an identity"));
 }
 
-/// A scratch folder whose database has `alice/pdf/extract`, signed by somebody whom the user trusts.
+/// Returns a scratch folder whose database contains `alice/pdf/extract`, signed with a trusted key.
 pub(super) fn with_extract() -> Scratch {
     let scratch = Scratch::new();
     extract(&scratch, "alice/pdf/extract", "1.2.0");
@@ -41,7 +41,7 @@ pub(super) fn enact(scratch: &Scratch) -> Client {
     Client::spawn(&mut command).shake_hands("2025-06-18")
 }
 
-/// The data of a tool's answer.
+/// Calls a tool, checks that its text and its structured content are equal, and returns the content.
 pub(super) fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
     let text: Value =
@@ -58,7 +58,7 @@ pub(super) fn listed(client: &mut Client) -> Vec<String> {
 pub(super) const META: [&str; 6] =
     ["enact__search", "enact__learn", "enact__install", "enact__uninstall", "enact__list", "enact__run"];
 
-/// Whether nothing can run tools here; said aloud.
+/// Returns whether tools cannot run here, and reports it as skipped.
 pub(super) fn no_sandbox(failed: &Value) -> bool {
     let unavailable = failed.to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {
@@ -89,7 +89,7 @@ fn the_contracts_session() {
         (&installed["success"], &installed["mcp_tools"], &installed["scope"], &installed["exposed"]),
         (&json!(true), &json!(["alice__pdf__extract"]), &json!("global"), &json!(true))
     );
-    // X42: the client is told, and the next list has it.
+    // X42: the client is notified, and the next list contains the tool.
     client.notification("notifications/tools/list_changed");
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     let tool = tools.as_array().expect("tools").iter().find(|tool| tool["name"] == "alice__pdf__extract");
@@ -116,7 +116,7 @@ fn the_contracts_session() {
 }
 
 #[test]
-fn another_process_hears_of_an_install() {
+fn a_server_is_notified_of_an_install_by_another_process() {
     let scratch = with_extract();
     let mut client = enact(&scratch);
     assert!(!listed(&mut client).contains(&"alice__pdf__extract".to_owned()));
@@ -127,7 +127,7 @@ fn another_process_hears_of_an_install() {
 }
 
 #[test]
-fn x26_arguments_are_checked_whole_before_anything_runs() {
+fn x26_all_arguments_are_checked_before_anything_runs() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
     let mut client = enact(&scratch);
@@ -138,14 +138,14 @@ fn x26_arguments_are_checked_whole_before_anything_runs() {
         assert!(answer["structuredContent"].is_null(), "{answer}");
     }
     client.finish();
-    // A refused run is a row too.
+    // A refused run is recorded too.
     let runs = scratch.json(&["tool", "runs"])["runs"].clone();
     let outcomes = runs.as_array().expect("runs").iter().map(|run| run["outcome"].clone()).collect::<Vec<_>>();
     assert_eq!(outcomes, ["E_TOOL_INPUT", "E_TOOL_INPUT"]);
 }
 
 #[test]
-fn x05_what_nobody_signed_is_neither_shown_nor_installed() {
+fn x05_unsigned_tools_are_neither_shown_nor_installed() {
     let scratch = Scratch::new();
     extract(&scratch, "alice/pdf/extract", "1.2.0");
     let mut client = enact(&scratch);
@@ -178,7 +178,7 @@ fn x12_a_refused_call_leaves_no_install_and_no_files() {
 }
 
 #[test]
-fn who_is_distrusted_is_refused_at_the_next_call() {
+fn a_distrusted_signers_tool_is_refused_at_the_next_call() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
     let listed = scratch.json(&["tool", "trust", "list"]);
@@ -192,30 +192,30 @@ fn who_is_distrusted_is_refused_at_the_next_call() {
 }
 
 #[test]
-fn a_toolset_is_a_border() {
+fn a_toolset_limits_lists_and_calls() {
     let scratch = with_extract();
     extract(&scratch, "bob/other", "1.0.0");
     signed(&scratch, "bob/other");
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
-    // X50: a new set is of what is installed, and what is not installed gets into none.
+    // X50: a new toolset contains the installed tools. Tools that are not installed cannot be added.
     scratch.ok(&["toolset", "create", "pdf"]);
     assert_eq!(scratch.json(&["toolset", "show", "pdf"])["tools"], json!(["alice/pdf/extract"]));
     assert_eq!(scratch.run(&["toolset", "create", "pdf"]).status, 1);
     assert_eq!(scratch.run(&["toolset", "add", "pdf", "bob/other"]).status, 1);
     scratch.ok(&["toolset", "use", "pdf"]);
     let mut client = enact(&scratch);
-    // An install while a set is active is installed, and not shown.
+    // A tool that is installed while a toolset is active is not shown.
     let installed = data(&mut client, "enact__install", json!({ "tool": "bob/other" }));
     assert_eq!((&installed["success"], &installed["exposed"]), (&json!(true), &json!(false)));
     let names = listed(&mut client);
     assert!(names.contains(&"alice__pdf__extract".to_owned()) && !names.contains(&"bob__other".to_owned()));
-    // X49: nor called.
+    // X49: it cannot be called either.
     let call = json!({ "name": "bob__other", "arguments": { "file": "x" } });
     let refused = client.result("tools/call", call);
     assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
-    // X48: the active one is not deleted.
+    // X48: the active toolset cannot be deleted.
     assert_eq!(scratch.run(&["toolset", "delete", "pdf", "--yes"]).status, 2);
-    // A switch in the shell is felt at once.
+    // A switch in the shell takes effect at once.
     scratch.ok(&["toolset", "use", "--all"]);
     client.notification("notifications/tools/list_changed");
     assert!(listed(&mut client).contains(&"bob__other".to_owned()));
@@ -223,7 +223,7 @@ fn a_toolset_is_a_border() {
 }
 
 #[test]
-fn a_server_of_a_toolset_that_is_not_there_shows_no_installed_tool_and_says_so() {
+fn a_server_with_a_missing_toolset_shows_no_installed_tool_and_warns() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
     let ran = scratch.run(&["serve", "--toolset", "nope"]);
@@ -236,7 +236,7 @@ fn a_server_of_a_toolset_that_is_not_there_shows_no_installed_tool_and_says_so()
 }
 
 #[test]
-fn x54_versions_stand_side_by_side() {
+fn x54_several_versions_can_be_installed() {
     let scratch = with_extract();
     extract(&scratch, "alice/pdf/extract", "1.3.0");
     signed(&scratch, "alice/pdf/extract@1.3.0");
@@ -255,7 +255,7 @@ fn x54_versions_stand_side_by_side() {
 }
 
 #[test]
-fn x55_a_slip_in_the_json_changes_nothing() {
+fn x55_invalid_json_changes_nothing() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
     scratch.ok(&["toolset", "create", "pdf"]);
@@ -272,7 +272,7 @@ fn x55_a_slip_in_the_json_changes_nothing() {
 }
 
 #[test]
-fn x52_tenants_see_and_call_their_own_installs_alone() {
+fn x52_tenants_see_and_call_only_their_own_installs() {
     let scratch = with_extract();
     let key = |name: &str| scratch.json(&["access", "create", name])["key"].as_str().expect("a key").to_owned();
     let (one, two) = (key("one"), key("two"));

@@ -1,4 +1,4 @@
-//! Tools that take more than they may.
+//! Tests tools that exceed their limits.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::sandbox::Sandbox;
 
-/// The processes whose arguments hold this text.
+/// Returns the number of processes whose arguments contain this text.
 fn running(text: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("processes").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -31,13 +31,13 @@ fn a_fork_bomb_is_stopped_and_leaves_no_process() {
             continue;
         }
         let mark = format!("{}.5", 4_000_000 + std::process::id());
-        // What cannot be forked ends the shell; the file tells how many there were.
+        // The shell ends when it cannot fork. The file contains the number of processes.
         let script = format!(
             "i=0; while [ $i -lt 400 ]; do sleep {mark} & i=$((i+1)); ls /proc | grep -c '^[0-9]' > /output/count || exit 1; done"
         );
         let error = sandbox.run(&["sh", "-c", &script]).expect_err("it cannot fork for ever");
         assert!(matches!(error.code(), Code::ToolFailed | Code::ToolLimit), "{error:?}");
-        // One that goes on without what it could not start.
+        // This program continues when a process cannot be started.
         let script = format!(
             "import subprocess, os\n\
          started = 0\n\
@@ -120,7 +120,7 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
         let outcome = sandbox.run(&["sh", "-c", script]).expect("a run");
         assert!(outcome.stdout.trim().parse::<u64>().expect("a size") <= 17 << 20);
         assert_eq!((outcome.files.len(), outcome.left_out.len()), (64, 16));
-        // A file beyond the limit of files' sizes.
+        // This file exceeds the limit for file sizes.
         let script = "head -c 300000000 /dev/zero > /tmp/large";
         let error = sandbox.run(&["sh", "-c", script]).expect_err("too large");
         assert!(matches!(error.code(), Code::ToolFailed | Code::ToolLimit), "{error:?}");
@@ -128,9 +128,9 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
 }
 
 #[test]
-fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
+fn x32_a_gibibyte_of_output_is_truncated_and_marked() {
     for sandbox in Sandbox::each() {
-        // An engine passes it on by way of a program of its own, which takes its time.
+        // A container engine passes output through another process, which is slower. So use less.
         let bytes = if sandbox.is_bubblewrap() { 1 << 30 } else { 64 << 20 };
         let script = format!("echo begin; head -c {bytes} /dev/zero | tr '\\0' x; echo; echo end");
         let outcome = sandbox.run(&["sh", "-c", &script]);
@@ -138,7 +138,7 @@ fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
         assert!(outcome.truncated && outcome.stdout.len() < (1 << 20) + 100, "{}", outcome.stdout.len());
         assert!(outcome.stdout.starts_with("begin\nxxx") && outcome.stdout.ends_with("xxx\nend\n"));
         assert!(outcome.stdout.contains(" bytes left out "));
-        // With an output schema half a value is none.
+        // With an output schema, truncated output is an error.
         let script = "printf '\"'; head -c 3000000 /dev/zero | tr '\\0' x; printf '\"'";
         let call = Call { output_schema: Some(json!({ "type": "string" })), ..sandbox.call(&["sh", "-c", script]) };
         assert_eq!(run(&sandbox.context, &call).expect_err("cut").code(), Code::ToolOutput);
@@ -147,7 +147,7 @@ fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
 
 #[test]
 fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run() {
-    // A container takes longer to start than this one has; runners.rs has its own.
+    // A container would not even start within this time limit. runners.rs tests containers.
     if let Some(sandbox) = Sandbox::new() {
         let mark = format!("{}.25", 5_000_000 + std::process::id());
         let limits = Wished { time: Some(Duration::from_millis(500)), ..Wished::default() };
@@ -158,7 +158,7 @@ fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run(
         assert_eq!(error.code(), Code::ToolTimeout);
         assert!(begun.elapsed() >= Duration::from_millis(2500), "it was not asked first");
         assert_gone(&mark);
-        // One that listens ends by itself, and tidies up.
+        // A tool that handles the signal ends by itself and can clean up.
         let given = sandbox.path().join("tool");
         let tidy = format!("trap 'exit 0' TERM; sleep {mark} & wait");
         let begun = Instant::now();
@@ -190,7 +190,7 @@ fn a_cancelled_run_ends_at_once_and_leaves_no_process() {
 }
 
 #[test]
-fn every_run_and_every_failed_one_is_a_row_without_contents() {
+fn all_runs_are_recorded_without_contents() {
     use mcpkg_store::page::Page;
     use mcpkg_store::tools::runs;
     for sandbox in Sandbox::each() {
@@ -205,7 +205,7 @@ fn every_run_and_every_failed_one_is_a_row_without_contents() {
         assert_eq!(failed.runner.as_deref(), Some(if sandbox.is_bubblewrap() { "bubblewrap" } else { "podman" }));
         let bytes = std::fs::read(sandbox.path().join("a.db")).expect("a file");
         assert!(!bytes.windows(11).any(|window| window == b"secret-word"));
-        // Where no row can be written, nothing runs.
+        // If no record can be written, nothing runs.
         let mut context = sandbox.context.clone();
         context.store = context.store.reading();
         let begun = Instant::now();

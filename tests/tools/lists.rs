@@ -1,4 +1,4 @@
-//! What tools/list shows of installed tools: many of them, broken ones, unverified ones, those of a toolset; and who is told.
+//! Tests tools/list for installed tools: many, broken and unverified ones, toolsets, and notifications of changes.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::support::{Client, Http, Scratch, Wait, eventually, http, memory};
 const TOOL: &str = "alice/pdf/extract";
 const PROJECTED: &str = "alice__pdf__extract";
 
-/// Sets the policy that lets everything through, as if the user had said so at a terminal.
+/// Sets the policy `allow` as a person would at a terminal.
 pub(super) fn allow(scratch: &Scratch) {
     let context = scratch.context();
     Record::Policy(Policy::Allow).keep(&context).expect("a record");
@@ -29,7 +29,7 @@ pub(super) fn allow(scratch: &Scratch) {
     context.store.write(set).expect("a policy");
 }
 
-/// Installs so many tools, as if each had been published and installed.
+/// Publishes and installs this many tools.
 fn install_many(scratch: &Scratch, number: usize) {
     let packed: Vec<_> = (0..number)
         .map(|n| {
@@ -92,7 +92,7 @@ fn a_thousand_tools_are_listed_in_pages() {
     let server = Http::start(&scratch, &["--as", "enact"]);
     let (over_http, _) = pages(Box::new(|params| server.modern("/mcp", "tools/list", params)["result"].take()));
     assert_eq!(over_http, names);
-    // A toolset of three of them is one page.
+    // A toolset of three tools fits on one page.
     for n in [7, 500, 999] {
         let tool = format!("many/tool-{n:04}");
         if n == 7 {
@@ -109,13 +109,13 @@ fn a_thousand_tools_are_listed_in_pages() {
 }
 
 #[test]
-fn x43_a_broken_package_spoils_only_itself() {
+fn x43_a_broken_package_affects_only_itself() {
     let scratch = with_extract();
     extract(&scratch, "bob/other", "1.0.0");
     signed(&scratch, "bob/other");
     scratch.ok(&["tool", "install", TOOL]);
     scratch.ok(&["tool", "install", "bob/other"]);
-    // Its archive is damaged, as a bad disk does it.
+    // Damage the archive, as a bad disk would.
     let damage = format!(
         "UPDATE blob SET head = {} WHERE id = (SELECT blob_id FROM tool_package WHERE name = 'bob/other')",
         scratch.in_sql(&[0; 300])
@@ -129,7 +129,7 @@ fn x43_a_broken_package_spoils_only_itself() {
     let broken = line("bob/other").expect("its own line");
     assert!(broken["description"].as_str().is_some_and(|text| text.starts_with("broken: ")), "{broken}");
     assert_eq!(line(TOOL).expect("the other's line")["description"], "Takes the text out of a PDF");
-    // Who calls it all the same hears why it cannot be used.
+    // Calling the broken tool returns the reason.
     let refused = client.result("tools/call", json!({ "name": "bob__other", "arguments": { "file": "x" } }));
     assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_DAMAGED", "{refused}");
     let called = client.result("tools/call", json!({ "name": PROJECTED, "arguments": { "file": "x" } }));
@@ -140,7 +140,7 @@ fn x43_a_broken_package_spoils_only_itself() {
 }
 
 #[test]
-fn what_nobody_signed_is_said_to_be_unverified_where_the_policy_lets_it_through() {
+fn unsigned_tools_are_marked_as_unverified_if_the_policy_allows_them() {
     let scratch = Scratch::new();
     extract(&scratch, TOOL, "1.2.0");
     allow(&scratch);
@@ -168,7 +168,7 @@ fn what_nobody_signed_is_said_to_be_unverified_where_the_policy_lets_it_through(
             "{called}"
         );
     }
-    // Once somebody trusted signs it, clients hear that the list says something else.
+    // After a trusted signature, clients are notified that the list has changed.
     let key = scratch.json(&["tool", "key", "new"]);
     trusting(&scratch, key["identity"].as_str().expect("an identity"));
     scratch.ok(&["tool", "sign", TOOL]);
@@ -180,7 +180,7 @@ fn what_nobody_signed_is_said_to_be_unverified_where_the_policy_lets_it_through(
 }
 
 #[test]
-fn x49_a_toolset_narrows_each_server_and_a_run_by_name_too() {
+fn x49_a_toolset_limits_each_server_and_runs_by_name() {
     let scratch = with_extract();
     extract(&scratch, "bob/other", "1.0.0");
     signed(&scratch, "bob/other");
@@ -205,13 +205,13 @@ fn x49_a_toolset_narrows_each_server_and_a_run_by_name_too() {
         (projected(&mut pdf), projected(&mut rest)),
         (vec![PROJECTED.to_owned()], vec!["bob__other".to_owned()])
     );
-    // The active one is not a concern of theirs.
+    // The active toolset does not affect servers with `--toolset`.
     scratch.ok(&["toolset", "use", "rest"]);
     assert_eq!(projected(&mut pdf), [PROJECTED]);
     let run = |tool: &str| json!({ "tool": tool, "args": { "file": "x" } });
     let refused = data(&mut pdf, "enact__run", run("bob/other"));
     assert_eq!(refused["error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
-    // What is not installed is not fetched and run either.
+    // A tool that is not installed is not fetched and run either.
     extract(&scratch, "carol/third", "1.0.0");
     signed(&scratch, "carol/third");
     assert_eq!(data(&mut pdf, "enact__run", run("carol/third"))["error"]["code"], "E_NOT_IN_TOOLSET");
@@ -224,7 +224,7 @@ fn x49_a_toolset_narrows_each_server_and_a_run_by_name_too() {
 }
 
 #[test]
-fn a_toolset_that_is_switched_during_a_call_lets_it_end() {
+fn a_call_completes_if_the_toolset_is_switched() {
     let scratch = with_extract();
     let slow = "---\nname: bob/slow\nversion: 1.0.0\ndescription: Takes its time\n\
                 command: sleep 2; echo done\n---\n";
@@ -254,7 +254,7 @@ fn a_toolset_that_is_switched_during_a_call_lets_it_end() {
 }
 
 #[test]
-fn a_burst_of_installs_is_told_once_or_a_few_times() {
+fn many_installs_at_once_cause_few_notifications() {
     let scratch = Scratch::new();
     let mut client = enact(&scratch);
     listed(&mut client);
@@ -273,14 +273,14 @@ fn a_burst_of_installs_is_told_once_or_a_few_times() {
         assert_eq!(line["method"], "notifications/tools/list_changed");
         told += 1;
     }
-    // The list changed once; the events that follow say so again, and it is the same list.
+    // The list changed once. Further events do not change it, so the client gets no more notifications.
     assert_eq!(told, 1);
     assert_eq!(listed(&mut client).len(), META.len() + TOOLS);
     client.finish();
 }
 
 #[test]
-fn a_client_that_never_reads_costs_no_memory_and_holds_up_nobody() {
+fn a_client_that_never_reads_costs_no_memory_and_blocks_nobody() {
     let scratch = with_extract();
     let loud = "---\nname: bob/loud\nversion: 1.0.0\ndescription: Says much\ncommand: yes | head -c 1000000\n---\n";
     let folder = scratch.file("loud/SKILL.md", loud).parent().expect("a folder").display().to_string();
@@ -294,7 +294,7 @@ fn a_client_that_never_reads_costs_no_memory_and_holds_up_nobody() {
         return;
     }
     let before = memory(server.pid(), "VmRSS");
-    // Forty answers of a million bytes each, which nobody reads.
+    // Forty results of a million bytes each. Nobody reads them.
     let unread: Vec<_> = (0..40)
         .map(|_| {
             let mut stream = server.connect();
@@ -303,7 +303,7 @@ fn a_client_that_never_reads_costs_no_memory_and_holds_up_nobody() {
             stream
         })
         .collect();
-    // Others list and call meanwhile.
+    // Meanwhile, other clients can list and call tools.
     let tools = server.modern("/mcp", "tools/list", json!({}))["result"]["tools"].take();
     assert_eq!(tools.as_array().map(Vec::len), Some(META.len() + 2));
     let called = server.modern("/mcp", "tools/call", json!({ "name": PROJECTED, "arguments": { "file": "x" } }));

@@ -1,4 +1,4 @@
-//! A run of minutes: what its client hears of it, and that nothing of it is left however it ends.
+//! Tests long runs: the client is notified of progress, and no process remains however the run ends.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::trusting;
 use crate::support::{Client, Http, Scratch, Wait, eventually, http, signal, skipped};
 
-/// A time that no other process of this machine sleeps.
+/// Returns a duration that no other process of this machine sleeps.
 fn mark(number: u32) -> String {
     format!("{number}{:07}.5", std::process::id())
 }
 
-/// The processes whose arguments hold this text.
+/// Returns the number of processes whose arguments contain this text.
 fn running(text: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("processes").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -29,7 +29,8 @@ fn wait_until_it_is_gone(mark: &str) {
     eventually("no process is left", || (running(mark) == 0).then_some(()));
 }
 
-/// A scratch folder with an installed tool that says something, and sleeps; `None` where nothing can be run here.
+/// Returns a scratch folder with an installed tool that prints something and sleeps. Returns `None` if no tool can run
+/// here.
 fn sleeper(mark: &str) -> Option<Scratch> {
     let scratch = Scratch::new();
     scratch.file(
@@ -53,7 +54,7 @@ fn sleeper(mark: &str) -> Option<Scratch> {
     Some(scratch)
 }
 
-/// What the newest run came to.
+/// Returns the outcome of the newest run.
 fn outcome(scratch: &Scratch) -> Value {
     scratch.json(&["tool", "runs", "--tool", "alice/sleeper"])["runs"][0]["outcome"].clone()
 }
@@ -63,7 +64,7 @@ fn call() -> Value {
 }
 
 #[test]
-fn progress_and_log_messages_tell_that_a_run_lives_and_a_cancelled_one_ends() {
+fn a_run_reports_progress_and_can_be_cancelled() {
     let mark = mark(1);
     let Some(scratch) = sleeper(&mark) else { return };
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -76,7 +77,7 @@ fn progress_and_log_messages_tell_that_a_run_lives_and_a_cancelled_one_ends() {
     assert!(told.starts_with("alice/sleeper has been running for ") && told.ends_with(" s: begun"), "{told}");
     let logged = client.notification("notifications/message")["params"].clone();
     assert_eq!((&logged["level"], &logged["data"]), (&json!("info"), &json!(told)));
-    // It holds up no other request, and a second message says more.
+    // The run blocks no other request, and a second notification follows.
     client.result("tools/list", json!({}));
     let later = client.notification("notifications/progress")["params"]["progress"].as_f64();
     assert!(later > progress["progress"].as_f64(), "{later:?}");
@@ -88,7 +89,7 @@ fn progress_and_log_messages_tell_that_a_run_lives_and_a_cancelled_one_ends() {
 }
 
 #[test]
-fn a_client_that_closes_its_pipe_a_request_to_end_and_a_kill_leave_no_process() {
+fn no_process_remains_after_signals_or_a_closed_pipe() {
     for (number, end) in [(2, "close"), (3, "TERM"), (4, "KILL")] {
         let mark = mark(number);
         let Some(scratch) = sleeper(&mark) else { return };
@@ -96,7 +97,8 @@ fn a_client_that_closes_its_pipe_a_request_to_end_and_a_kill_leave_no_process() 
         client.post("tools/call", call());
         wait_until_it_runs(&mark);
         match end {
-            // A pipe that is closed ends what was asked for; who wants its answer keeps it open.
+            // Closing the input ends the request; a client that wants the answer keeps it open. Then the server is
+            // terminated.
             "close" => {
                 client.close_input();
                 signal(client.pid(), "TERM");
@@ -109,7 +111,7 @@ fn a_client_that_closes_its_pipe_a_request_to_end_and_a_kill_leave_no_process() 
 }
 
 #[test]
-fn a_client_that_leaves_over_http_ends_its_run() {
+fn a_run_ends_if_its_http_client_disconnects() {
     let mark = mark(5);
     let Some(scratch) = sleeper(&mark) else { return };
     let mut server = Http::start(&scratch, &[]);
@@ -125,7 +127,7 @@ fn a_client_that_leaves_over_http_ends_its_run() {
 }
 
 #[test]
-fn a_run_holds_up_neither_its_clients_reads_nor_the_end_of_the_server() {
+fn a_run_blocks_neither_reads_nor_the_end_of_the_server() {
     let mark = mark(6);
     let Some(scratch) = sleeper(&mark) else { return };
     let mut client = Client::legacy(&scratch, "2025-06-18");

@@ -1,4 +1,4 @@
-//! `mcpkg tool lock` and `mcpkg tool install --locked`, with the real binary.
+//! Tests `mcpkg tool lock` and `mcpkg tool install --locked` with the real binary.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::support::Scratch;
 
 const OTHER: &str = "alice/other";
 
-/// Two homes in which the user has two tools, and the text of their lock.
+/// Returns two homes with two tools installed in the user's, and the text of their lock.
 fn locked() -> (Homes, String) {
     let homes = Homes::new();
     for name in [TOOL, OTHER] {
@@ -22,7 +22,7 @@ fn locked() -> (Homes, String) {
     (homes, text)
 }
 
-/// A fresh home that trusts the author and knows the registry under another name.
+/// Returns a new home that trusts the author and has the registry under another name.
 fn fresh(homes: &Homes) -> Scratch {
     let fresh = Scratch::new();
     fresh.ok(&["registry", "add", "stick", &homes.folder("team")]);
@@ -30,7 +30,7 @@ fn fresh(homes: &Homes) -> Scratch {
     fresh
 }
 
-/// Installs a lock, which has to fail with nothing installed; returns the code.
+/// Installs from a lock, which must fail and install nothing. Returns the error code.
 #[track_caller]
 fn refused(home: &Scratch, text: &str) -> String {
     home.file("given.lock", text);
@@ -39,7 +39,7 @@ fn refused(home: &Scratch, text: &str) -> String {
     code
 }
 
-/// The lock with a member of the tool called `name` changed.
+/// Returns the lock with one field of the tool `name` changed.
 fn changed(text: &str, name: &str, key: &str, value: Value) -> String {
     let mut lock: Value = serde_json::from_str(text).expect("a lock");
     let tools = lock["tools"].as_array_mut().expect("tools");
@@ -48,13 +48,13 @@ fn changed(text: &str, name: &str, key: &str, value: Value) -> String {
 }
 
 #[test]
-fn x56_a_lock_brings_the_same_archives_into_a_fresh_database_without_a_network() {
+fn x56_a_lock_installs_the_same_archives_in_a_new_database_offline() {
     let (homes, text) = locked();
     let lock: Value = serde_json::from_str(&text).expect("a lock");
     let listed = &lock["tools"][1];
     assert_eq!((&listed["name"], &listed["version"]), (&json!(TOOL), &json!("1.0.0")));
     assert_eq!((&listed["registry"], &listed["identities"]), (&json!("team"), &json!([homes.identity])));
-    // The same bytes again, in a file and in another order of installs.
+    // Writing the lock to a file gives the same bytes, even after the tools were installed in another order.
     homes.user.ok(&["tool", "uninstall", OTHER]);
     homes.user.ok(&["tool", "install", OTHER]);
     homes.user.ok(&["tool", "lock"]);
@@ -70,11 +70,11 @@ fn x56_a_lock_brings_the_same_archives_into_a_fresh_database_without_a_network()
     assert_eq!(home.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
     let again = home.json(&["tool", "install", "--locked", "given.lock"]);
     assert_eq!(again["tools"][0]["new"], false, "{again}");
-    // What is not in the lock is told and stays.
+    // Tools that are not in the lock are reported and kept.
     homes.publish("alice/more", "1.0.0");
     home.ok(&["tool", "install", "alice/more"]);
     assert_eq!(home.json(&["tool", "install", "--locked", "given.lock"])["not_locked"], json!(["alice/more"]));
-    // Its own archives do, where every registry is gone.
+    // If every registry is gone, the archives in the database are enough.
     home.ok(&["tool", "uninstall", TOOL]);
     std::fs::remove_dir_all(homes.folder("team")).expect("the registry goes");
     home.ok(&["tool", "install", "--locked", "given.lock"]);
@@ -85,10 +85,10 @@ fn x56_a_lock_brings_the_same_archives_into_a_fresh_database_without_a_network()
 }
 
 #[test]
-fn a_lock_that_cannot_be_kept_installs_nothing() {
+fn a_lock_that_cannot_be_fulfilled_installs_nothing() {
     let (homes, text) = locked();
     let home = fresh(&homes);
-    // The tool that is well comes first in the lock.
+    // The unchanged tool comes first in the lock.
     assert_eq!(refused(&home, &changed(&text, TOOL, "sha256", json!("ab".repeat(32)))), "E_DIGEST_MISMATCH");
     for (home, hint) in
         [(&home, "add that registry with `mcpkg registry add`"), (&homes.user, "replaced the archive there or edited")]
@@ -104,7 +104,7 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
     assert_eq!(refused(&home, &missing), "E_TRUST_REQUIRED");
     trusting(&home, &stranger);
     assert_eq!(refused(&home, &missing), "E_TRUST_REQUIRED", "who did not sign does not count");
-    // Who is not trusted here does not count either, and nothing was stored for it.
+    // The signer is not trusted here, so nothing is stored.
     let untrusting = Scratch::new();
     untrusting.ok(&["registry", "add", "team", &homes.folder("team")]);
     assert_eq!(refused(&untrusting, &text), "E_TRUST_REQUIRED");
@@ -117,7 +117,7 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
 
     homes.author.ok(&["tool", "yank", "alice/weather@1.0.0", "--registry", "team"]);
     assert_eq!(refused(&home, &text), "E_VERSION_YANKED");
-    // Only the command that has the option says so of itself.
+    // Only the command that has the option mentions it directly.
     let option = "hint: to accept a yanked version, pass --allow-yanked";
     let other = "hint: `mcpkg tool install alice/weather@1.0.0 --allow-yanked` accepts a yanked version";
     for (command, hint) in [("install", option), ("run", other), ("learn", other)] {
@@ -135,7 +135,7 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
     assert_eq!(refused(&fresh(&homes), &text), "E_TRUST_FAILED");
 }
 
-/// How many contents a database has stored.
+/// Returns the number of contents that are stored in a database.
 fn blobs(home: &Scratch) -> i64 {
     home.column("SELECT count(*) FROM blob")[0].parse().expect("a number")
 }
@@ -150,7 +150,7 @@ fn a_tampered_archive_of_a_lock_is_refused() {
     std::fs::write(&bundle, bytes).expect("written");
     assert_eq!(refused(&home, &text), "E_DIGEST_MISMATCH");
     assert_eq!(blobs(&home), 0, "what was stored ahead is taken back");
-    // A registry that has it as it was stands in.
+    // Another registry with the intact archive is used instead.
     let copy = home.path().join("copy");
     let copied = Command::new("cp").args(["-r", &homes.folder("team")]).arg(&copy).status().expect("cp starts");
     assert!(copied.success());
@@ -160,14 +160,14 @@ fn a_tampered_archive_of_a_lock_is_refused() {
     home.ok(&["tool", "install", "--locked", "given.lock"]);
 }
 
-/// Writes the archive of the tool where it was tampered with.
+/// Replaces the tampered archive of the tool with the right one.
 fn restore(homes: &Homes, bundle: &Path) {
     homes.author.ok(&["tool", "pack", &homes.package(TOOL, "1.0.0", ""), "-o", "whole.tar.gz"]);
     std::fs::copy(homes.author.path().join("whole.tar.gz"), bundle).expect("a copy");
 }
 
 #[test]
-fn versions_beside_each_other_and_those_of_a_project_are_locked_as_they_are() {
+fn several_versions_and_those_of_a_project_are_locked() {
     let homes = Homes::new();
     let user = &homes.user;
     for version in ["1.0.0", "1.10.0", "1.9.0"] {
@@ -196,7 +196,7 @@ fn versions_beside_each_other_and_those_of_a_project_are_locked_as_they_are() {
 }
 
 #[test]
-fn x66_an_update_goes_on_from_the_registry_that_a_lock_was_installed_from() {
+fn x66_an_update_uses_the_registry_that_a_lock_was_installed_from() {
     let (homes, text) = locked();
     let home = fresh(&homes);
     home.file("given.lock", text);
@@ -206,7 +206,7 @@ fn x66_an_update_goes_on_from_the_registry_that_a_lock_was_installed_from() {
     assert_eq!(ran.status, 3, "{ran}");
     let data = home.json(&["tool", "update", "--all"]);
     assert_eq!((&data["tools"][1]["to"], &data["tools"][1]["registry"]), (&json!("1.1.0"), &json!("stick")));
-    // Going back is installing the lock again.
+    // Installing the lock again brings the old version back.
     home.ok(&["tool", "install", "--locked", "given.lock"]);
     assert_eq!(home.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
 }

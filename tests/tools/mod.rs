@@ -1,4 +1,4 @@
-//! Contract 002: tools.
+//! Tests of contract 002: tools.
 
 mod access;
 mod answers;

@@ -1,4 +1,4 @@
-//! Random installs, uninstalls, updates, choices, toolsets, yanks and distrust against a model in memory: both agree after each
+//! Compares random sequences of installs, updates, toolsets, yanks and other changes with a model in memory after each
 //! step.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::homes::{key, run};
 use crate::support::{Scratch, config};
 
-/// Tools, and versions of each: small numbers stand for them.
+/// The number of tools, and of versions of each. Small numbers identify them.
 const TOOLS: u8 = 3;
 const VERSIONS: u8 = 4;
 
@@ -28,7 +28,7 @@ fn tool(n: u8) -> String {
 }
 
 fn version(n: u8) -> String {
-    // By semver 9 comes before 10.
+    // In semver order, 9 comes before 10.
     format!("1.{}.0", u32::from(n) + 8)
 }
 
@@ -36,7 +36,7 @@ fn set(n: u8) -> String {
     format!("set{n}")
 }
 
-/// A package that was signed.
+/// A signed package.
 struct Signed {
     opened: Opened,
     bundle: String,
@@ -45,7 +45,7 @@ struct Signed {
 /// Packages by the numbers of their tool and version.
 type Packages = BTreeMap<(u8, u8), Signed>;
 
-/// Every version of every tool, signed by one author, and who that is.
+/// Every version of every tool, signed by one author, and the author's identity.
 static SIGNED: LazyLock<(Packages, String)> = LazyLock::new(|| {
     let author = Scratch::new();
     let identity = key(&author, "alice");
@@ -101,12 +101,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// What is to be so.
+/// The expected state.
 #[derive(Clone, Debug)]
 struct Model {
     /// The published versions of each tool, and whether each was yanked.
     published: BTreeMap<u8, BTreeMap<u8, bool>>,
-    /// The installed versions of each tool in the order of their installs, and the one that agents see.
+    /// The installed versions of each tool in the order of their installs, and the version that agents see.
     installed: BTreeMap<u8, (Vec<u8>, u8)>,
     sets: BTreeMap<u8, BTreeSet<u8>>,
     active: Option<u8>,
@@ -114,7 +114,7 @@ struct Model {
 }
 
 impl Model {
-    /// The highest version of a tool that was not yanked.
+    /// Returns the highest version of a tool that was not yanked.
     fn newest(&self, t: u8) -> Option<u8> {
         self.published.get(&t)?.iter().filter(|(_, yanked)| !**yanked).map(|(v, _)| *v).max()
     }
@@ -185,7 +185,7 @@ impl Model {
             Step::Install(t, v) => self.install(t, v)?,
             Step::Uninstall(t, v) => self.uninstall(t, v)?,
             Step::Update(t) => self.update(t, false)?,
-            // One that fails costs its line.
+            // A tool that cannot be updated does not stop the others.
             Step::UpdateAll => {
                 for t in 0..TOOLS {
                     let _ = self.update(t, true);
@@ -240,7 +240,7 @@ impl Model {
     }
 }
 
-/// Does a step for real.
+/// Performs a step on the database.
 fn perform(context: &Context, step: &Step) -> Result<(), Error> {
     let with = |t: u8, v: Option<u8>| match v {
         Some(v) => format!("{}@{}", tool(t), version(v)),
@@ -271,7 +271,7 @@ fn perform(context: &Context, step: &Step) -> Result<(), Error> {
     }
 }
 
-/// Has the database publish a version with its signature; one that is there stays.
+/// Publishes a version with its signature, unless it exists already.
 fn publish(context: &Context, t: u8, v: u8) {
     let Signed { opened, bundle } = &SIGNED.0[&(t, v)];
     let release = Release {
@@ -315,7 +315,7 @@ fn trust(context: &Context, trusted: bool) {
     }
 }
 
-/// Compares what is listed, what agents see, and the sets with the model.
+/// Compares the list of installs, the tools that agents see, and the toolsets with the model.
 fn assert_agrees(context: &Context, model: &Model) {
     let listed = run(context, &["tool", "list"], json!({})).expect("a list");
     let mut expected = Vec::new();
@@ -357,7 +357,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(24) })]
 
     #[test]
-    fn random_changes_of_what_is_installed_agree_with_a_model(steps in steps()) {
+    fn random_changes_of_installs_agree_with_a_model(steps in steps()) {
         let scratch = Scratch::with_database();
         let context = scratch.context();
         run(&context, &["tool", "trust", "policy"], json!({ "policy": "require_attestation" })).expect("a stricter policy");

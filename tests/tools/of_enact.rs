@@ -1,4 +1,4 @@
-//! A server that stands in for contract 002's original, on the original's files and by its command lines.
+//! Tests servers with `--as enact` that use the files and the command lines of contract 002's original.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ use crate::support::{BINARY, Client, Ran, Scratch, at_a_terminal, skipped};
 
 pub(super) const KEY: &str = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
 
-/// The program by another name, with a home of its own.
+/// Returns a command that runs mcpkg under another program name, with its own home.
 fn called(scratch: &Scratch, name: &str) -> Command {
     let link = scratch.path().join("bin").join(name);
     if !link.exists() {
@@ -31,7 +31,7 @@ pub(super) fn config(scratch: &Scratch, trust: &str) {
     scratch.file(".enact/config.yaml", format!("trust:\n{trust}registry:\n  url: https://api.enact.dev\n"));
 }
 
-/// Starts the server and ends it; returns the names of its tools and what it logged.
+/// Starts a server, lists its tools, and ends it. Returns the names of the tools and the log.
 pub(super) fn served(scratch: &Scratch, command: &mut Command) -> (Vec<String>, String) {
     let log = scratch.path().join("log");
     let file = Stdio::from(std::fs::File::create(&log).expect("a file"));
@@ -54,7 +54,7 @@ pub(super) fn rules(scratch: &Scratch) -> (Value, Value) {
 }
 
 #[test]
-fn what_tightens_in_its_files_applies_at_once() {
+fn stricter_settings_in_the_files_apply_at_once() {
     let scratch = Scratch::new();
     let before = rules(&scratch);
     config(&scratch, "  policy: require_attestation\n  minimum_attestations: 2\n");
@@ -62,7 +62,7 @@ fn what_tightens_in_its_files_applies_at_once() {
     let now = rules(&scratch);
     assert_ne!(before, now);
     assert_eq!(now, (json!("require_attestation"), json!(2)));
-    // No other server reads them.
+    // Other servers do not read these files.
     let other = Scratch::new();
     config(&other, "  policy: require_attestation\n");
     served(&other, other.command().arg("serve"));
@@ -70,7 +70,7 @@ fn what_tightens_in_its_files_applies_at_once() {
 }
 
 #[test]
-fn what_loosens_waits_for_a_person_at_a_terminal() {
+fn looser_settings_need_a_person_at_a_terminal() {
     let scratch = Scratch::new();
     let before = rules(&scratch);
     config(&scratch, &format!("  policy: allow\n  trusted_auditors: [\"{KEY}\"]\n"));
@@ -96,7 +96,7 @@ fn what_loosens_waits_for_a_person_at_a_terminal() {
 }
 
 #[test]
-fn its_active_toolset_narrows_the_server_and_a_malformed_file_keeps_none_from_starting() {
+fn the_active_toolset_limits_the_server_and_a_malformed_file_does_not_stop_it() {
     let scratch = Scratch::new();
     for name in ["alice/one", "alice/two"] {
         let at = format!("package/{name}");
@@ -112,11 +112,11 @@ fn its_active_toolset_narrows_the_server_and_a_malformed_file_keeps_none_from_st
     scratch.file(".enact/mcp.json", mcp.to_string());
     let (names, _) = served(&scratch, &mut server(&scratch));
     assert!(names.contains(&"alice__one".to_owned()) && !names.contains(&"alice__two".to_owned()), "{names:?}");
-    // An agent that writes a tool into the file is not shown it.
+    // If an agent adds a tool to the file, the tool is still not shown.
     let wider = json!({ "toolsets": { "web": ["alice/one", "alice/two"] }, "activeToolset": "web" });
     scratch.file(".enact/mcp.json", wider.to_string());
     assert!(!served(&scratch, &mut server(&scratch)).0.contains(&"alice__two".to_owned()));
-    // Other servers show all of them.
+    // Other servers show all tools.
     assert!(served(&scratch, scratch.command().arg("serve")).0.contains(&"alice__two".to_owned()));
     scratch.file(".enact/mcp.json", "{");
     let (names, log) = served(&scratch, &mut server(&scratch));
@@ -124,7 +124,7 @@ fn its_active_toolset_narrows_the_server_and_a_malformed_file_keeps_none_from_st
 }
 
 #[test]
-fn its_command_lines_are_taken_by_its_names() {
+fn the_originals_command_lines_work_under_its_program_names() {
     let scratch = Scratch::new();
     let (names, _) = served(&scratch, &mut called(&scratch, "enact-mcp"));
     assert_eq!(names.len(), META.len(), "{names:?}");

@@ -1,11 +1,11 @@
-//! `mcpkg tool init`, `tool validate` and `tool pack`, with the real binary.
+//! Tests `mcpkg tool init`, `tool validate` and `tool pack` with the real binary.
 
 use insta::assert_snapshot;
 
 use crate::support::Scratch;
 
 #[test]
-fn files_whose_names_are_not_what_they_look_like_are_not_packed() {
+fn files_with_misleading_names_are_not_packed() {
     let scratch = Scratch::new();
     scratch.ok(&["tool", "init", "alice/greet"]);
     for (name, rule) in [
@@ -26,7 +26,7 @@ fn files_whose_names_are_not_what_they_look_like_are_not_packed() {
         assert!(!message.contains(name) && message.contains("\\u{"), "it is shown with marks: {message}");
         std::fs::remove_file(path).expect("it goes");
     }
-    // Words that are written with joiners, and pictures, have names of their own.
+    // Joiners are valid in words of some scripts and in emoji.
     scratch.file("greet/می\u{200c}خواهم.txt", "x");
     scratch.file("greet/👩\u{200d}💻.txt", "x");
     scratch.ok(&["tool", "pack", "greet"]);
@@ -53,7 +53,7 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     assert_eq!(data["files"], serde_json::json!(["SKILL.md", "hello.sh", "skill.package.yaml"]));
     let file = scratch.path().join("alice-utils-hello-0.1.0.tar.gz");
     let first = std::fs::read(&file).expect("an archive");
-    // What tools make and hidden files change nothing, and the same archive again is not a failure.
+    // Generated and hidden files do not change the archive. Packing the same archive again succeeds.
     scratch.file("hello/.env", "SECRET=1\n");
     scratch.file("hello/node_modules/x/index.js", "x\n");
     assert_snapshot!(scratch.run(&["tool", "pack", "hello", "-o", "alice-utils-hello-0.1.0.tar.gz"]), @r##"
@@ -83,7 +83,7 @@ fn a_new_tool_is_valid_and_packs_the_same_each_time() {
 }
 
 #[test]
-fn what_is_there_is_never_overwritten() {
+fn existing_files_are_never_overwritten() {
     let scratch = Scratch::new();
     scratch.file("hello/hello.sh", "mine\n");
     assert_snapshot!(scratch.run(&["tool", "init", "alice/hello"]), @r##"
@@ -119,7 +119,7 @@ fn a_document_is_a_tool_too() {
 }
 
 #[test]
-fn every_error_of_a_manifest_is_told_with_its_place() {
+fn every_error_of_a_manifest_is_reported_with_its_position() {
     let scratch = Scratch::new();
     scratch.file(
         "bad/enact.yaml",

@@ -1,4 +1,4 @@
-//! `mcpkg tool prune`: what goes, and what never does.
+//! Tests what `mcpkg tool prune` removes and what it keeps.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::Scratch;
 
 const TOOL: &str = "alice/utils/weather";
 
-/// A scratch folder whose user installed a signed tool from a folder.
+/// Returns a scratch folder with a signed tool installed from a registry in a folder.
 fn with_install() -> Scratch {
     let scratch = Scratch::new();
     package(&scratch, "1.0.0");
@@ -31,11 +31,11 @@ fn dry(scratch: &Scratch) -> Value {
 }
 
 #[test]
-fn what_is_installed_for_nobody_goes_and_its_digest_and_signatures_stay() {
+fn uninstalled_archives_are_removed_but_their_digests_and_signatures_kept() {
     let scratch = with_install();
     assert!(scratch.ok(&["tool", "prune", "--all", "--dry-run"]).contains("nothing to free"));
     scratch.ok(&["tool", "uninstall", TOOL]);
-    // A session of a server may have it, for a day.
+    // For a day, an archive is kept, because a server's session may still use it.
     let recent = scratch.run(&["tool", "prune", "--dry-run"]);
     assert!(recent.stderr.contains("1 archive used in the last 24 hours"), "{recent}");
     let would = dry(&scratch);
@@ -50,19 +50,19 @@ fn what_is_installed_for_nobody_goes_and_its_digest_and_signatures_stay() {
     assert_eq!((after.blob, after.release.sha256), (None, before.release.sha256));
     let claims = scratch.store().read(|db| attestations::of(db, &after.release.sha256)).expect("read");
     assert_eq!(claims.len(), 1, "what was signed is never forgotten");
-    // Another digest of a version that was seen is refused for good.
+    // A different digest for a known version is always refused.
     let other = packages::Release { sha256: [7; 32], ..after.release };
     let seen = scratch.store().write(|db| packages::see(db, &other, 0)).expect_err("another digest");
     assert_eq!(seen.code(), Code::DigestChanged);
     scratch.ok(&["compact"]);
     scratch.ok(&["check", "--deep"]);
-    // It comes back from where it was.
+    // The tool can be installed again from its registry.
     scratch.ok(&["tool", "install", TOOL]);
     assert_eq!(dry(&scratch)["archives"]["count"], json!(0));
 }
 
 #[test]
-fn what_was_published_here_or_is_installed_elsewhere_stays() {
+fn archives_published_here_or_installed_elsewhere_are_kept() {
     let scratch = with_install();
     scratch.ok(&["tool", "publish", "weather", "--to", "local"]);
     scratch.ok(&["project", "create", "p"]);
@@ -70,7 +70,7 @@ fn what_was_published_here_or_is_installed_elsewhere_stays() {
     scratch.ok(&["tool", "uninstall", TOOL]);
     assert_eq!(dry(&scratch)["archives"]["count"], json!(0), "it is installed for a project");
     scratch.ok(&["tool", "uninstall", TOOL, "--for-project"]);
-    // The same archive is published here, so that its bytes stay.
+    // The same archive was published here, so its bytes are kept.
     let would = dry(&scratch);
     assert_eq!(would["archives"], json!({ "count": 1, "bytes": 0 }));
     scratch.ok(&["tool", "prune", "--all", "--yes"]);
@@ -78,7 +78,7 @@ fn what_was_published_here_or_is_installed_elsewhere_stays() {
 }
 
 #[test]
-fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
+fn unpacked_copies_of_removed_archives_and_old_answers_are_removed() {
     let scratch = with_install();
     let cache = scratch.path().join(".cache/mcpkg/tools");
     let fresh = tempfile::NamedTempFile::new().expect("a file");
@@ -109,7 +109,7 @@ fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
 }
 
 #[test]
-fn approvals_of_archives_that_nobody_knows_and_runs_beyond_their_limits_go() {
+fn approvals_of_unknown_archives_and_surplus_runs_are_removed() {
     let scratch = with_install();
     let verdict = format!(
         "INSERT INTO tool_verdict (package_sha256, name, version, epoch, verdict) VALUES ({}, 'a/b', '1.0.0', 0, '{{}}')",

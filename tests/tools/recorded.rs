@@ -1,7 +1,9 @@
-//! The original's paths as a recorded set of requests and answers: `tests/fixtures/registry/exchanges.json`.
+//! Compares requests and answers for the original's paths with recorded ones in
+//! `tests/fixtures/registry/exchanges.json`.
 //!
-//! The server has to give these answers, and the client has to ask these requests and make do with these answers. What differs
-//! from run to run, such as times, stands in the file as a word in angle brackets. `UPDATE_DOCS=1` writes the answers again.
+//! The server must give these answers. The client must make these requests and accept these answers. The file contains
+//! words in angle brackets for values that differ between runs, such as times. `UPDATE_DOCS=1` records the answers
+//! again.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -32,7 +34,7 @@ fn exchanges() -> Vec<Value> {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The package of the recorded set, and what is said of it.
+/// The package of the recorded requests, and its signature.
 struct Package {
     folder: Scratch,
     opened: Opened,
@@ -55,7 +57,7 @@ impl Package {
         Self { folder, opened, identity: identity.as_str().to_owned(), bundle }
     }
 
-    /// Another archive of the same version.
+    /// Returns a different archive for the same version.
     fn other(&self) -> Vec<u8> {
         let other = Scratch::new();
         let text = std::fs::read_to_string(self.folder.path().join("weather/enact.yaml")).expect("the manifest");
@@ -73,7 +75,7 @@ impl Package {
         self.identity.replace(':', "%3A").replace('/', "%2F").replace('+', "%2B")
     }
 
-    /// Puts the values instead of their words.
+    /// Replaces the words in angle brackets with values.
     fn filled(&self, value: &Value) -> Value {
         let bundle: Value = serde_json::from_str(&self.bundle).expect("JSON");
         match value {
@@ -90,7 +92,7 @@ impl Package {
         }
     }
 
-    /// Puts words instead of what differs from run to run.
+    /// Replaces values that differ between runs with words in angle brackets.
     fn normalised(&self, value: &Value) -> Value {
         let bundle: Value = serde_json::from_str(&self.bundle).expect("JSON");
         if *value == bundle {
@@ -110,7 +112,7 @@ impl Package {
         }
     }
 
-    /// What is recorded of an answer.
+    /// Returns the part of an answer that is recorded.
     fn recorded(&self, response: &Response) -> Value {
         let mut answer = json!({ "status": response.status });
         if let Some(tag) =
@@ -134,7 +136,7 @@ impl Package {
     }
 }
 
-/// Waits until so many downloads are counted, which nobody's answer waits for.
+/// Waits until this many downloads are counted. The server counts a download after it has answered.
 fn counted(team: &Team, downloads: u64) {
     eventually("the download is counted", || {
         let count = |db: &mcpkg_store::Db<'_>| mcpkg_store::tools::packages::downloads(db, "local", TOOL);
@@ -184,25 +186,25 @@ fn the_server_gives_the_recorded_answers() {
     }
 }
 
-/// Gives recorded answers, and keeps which were asked for.
+/// Gives recorded answers, and remembers which requests were made.
 struct Replay {
     exchanges: Vec<Value>,
     archive: Vec<u8>,
-    /// The last one that changed something.
+    /// The index of the last request that changed something.
     at: Option<usize>,
     asked: BTreeSet<usize>,
     forms: Vec<Vec<u8>>,
 }
 
 impl Replay {
-    /// Returns the answer to a request: the one of the recorded set that stands between the last change and the next, else the
+    /// Returns the answer to a request. This is the recorded one between the last change and the next one, or else the
     /// last one before.
     fn answer(&mut self, method: &str, path: &str, body: Vec<u8>) -> Vec<u8> {
         let same = |exchange: &Value| exchange["ask"]["method"] == method && exchange["ask"]["path"] == path;
         let all: Vec<usize> = (0..self.exchanges.len()).filter(|n| same(&self.exchanges[*n])).collect();
         let is_after = |n: &usize| self.at.is_none_or(|at| *n > at);
         let changes = |n: &usize| self.exchanges[*n]["client"] == true && self.exchanges[*n]["ask"]["method"] != "GET";
-        // What is read after the next change is not answered before it.
+        // A read that was recorded after the next change does not apply yet.
         let end = (0..self.exchanges.len()).find(|n| is_after(n) && changes(n)).unwrap_or(self.exchanges.len());
         let next = match method {
             "GET" => all.iter().find(|n| is_after(n) && **n < end).or(all.iter().rfind(|n| !is_after(n))),
@@ -252,7 +254,7 @@ fn serve(mut stream: TcpStream, replay: &Mutex<Replay>) -> Option<()> {
 }
 
 #[test]
-fn the_client_asks_the_recorded_requests_and_takes_the_answers() {
+fn the_client_makes_the_recorded_requests_and_accepts_the_answers() {
     let package = Package::new();
     let recorded: Vec<Value> = exchanges().iter().map(|exchange| package.filled(exchange)).collect();
     let by_client: BTreeSet<usize> = (0..recorded.len()).filter(|n| recorded[*n]["client"] == true).collect();
@@ -307,7 +309,7 @@ fn the_client_asks_the_recorded_requests_and_takes_the_answers() {
     assert!(has(b"name=\"raw_manifest\"\r\n\r\nname: alice/weather\n") && has(b"name=\"manifest\"; filename="));
 }
 
-/// What the original's table says that each answer has.
+/// The fields of each answer according to the original's documentation.
 const MEMBERS: [(&str, &[&str]); 6] = [
     ("search", &["tools", "total", "limit", "offset", "search_type"]),
     (
@@ -353,7 +355,7 @@ const MEMBERS: [(&str, &[&str]); 6] = [
 ];
 
 #[test]
-fn the_recorded_answers_have_what_the_originals_table_says() {
+fn the_recorded_answers_have_the_documented_fields() {
     let recorded = exchanges();
     for (what, members) in MEMBERS {
         let exchange = recorded.iter().find(|exchange| exchange["what"] == what).expect(what);

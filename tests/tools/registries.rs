@@ -1,4 +1,4 @@
-//! Registries by the real binary: added, published to, searched, and named by somebody else's database.
+//! Tests registries with the real binary: added, published to, searched, and from somebody else's database.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Client, Random, Scratch};
 const MANIFEST: &str = "name: alice/utils/weather\nversion: VERSION\ndescription: Tells the weather of a city\n\
                         tags: [forecast]\nlicense: MIT\ncommand: echo sunny\n";
 
-/// Writes a package into the scratch folder.
+/// Writes a package to the scratch folder.
 pub fn package(scratch: &Scratch, version: &str) {
     scratch.file("weather/enact.yaml", MANIFEST.replace("VERSION", version));
     scratch.file("weather/run.sh", "echo sunny\n");
@@ -25,7 +25,7 @@ fn search(scratch: &Scratch, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn a_tool_is_found_by_what_stands_inside_of_a_text_without_spaces() {
+fn a_tool_is_found_by_a_part_of_a_text_without_spaces() {
     let scratch = scratch_with_team();
     let manifest =
         "name: alice/zh\nversion: 1.0.0\ndescription: 查询城市的天气预报\ntags: [気象予報]\ncommand: 'true'\n";
@@ -39,7 +39,7 @@ fn a_tool_is_found_by_what_stands_inside_of_a_text_without_spaces() {
 }
 
 #[test]
-fn a_tool_is_published_to_a_folder_found_and_taken_back() {
+fn a_tool_is_published_to_a_folder_found_and_yanked() {
     let scratch = scratch_with_team();
     let dry = scratch.json(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
     assert_eq!(
@@ -139,7 +139,7 @@ fn registries_are_listed_shown_indexed_and_removed() {
 }
 
 #[test]
-fn a_bare_folder_is_named_so_that_the_next_command_takes_it() {
+fn the_hint_for_a_bare_folder_can_be_pasted() {
     let scratch = scratch_with_team();
     let published = scratch.run(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
     assert!(published.stderr.contains("sign it with `mcpkg tool sign ./weather`"), "{published}");
@@ -153,7 +153,7 @@ fn a_bare_folder_is_named_so_that_the_next_command_takes_it() {
 }
 
 #[test]
-fn an_index_that_is_none_is_told_and_nothing_of_it_is_kept() {
+fn an_invalid_index_is_reported_and_not_stored() {
     let scratch = scratch_with_team();
     scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
     assert_eq!(search(&scratch, &["weather"])["total"], 1);
@@ -189,10 +189,10 @@ fn an_index_that_is_none_is_told_and_nothing_of_it_is_kept() {
 }
 
 #[test]
-fn a_registry_of_somebody_elses_database_is_not_asked() {
+fn a_registry_from_somebody_elses_database_is_not_contacted() {
     let scratch = scratch_with_team();
     scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
-    // Another user, or another machine: nothing was approved there.
+    // For another user or on another machine, nothing is approved.
     std::fs::remove_dir_all(scratch.state()).expect("the records");
     let ran = scratch.run(&["--json", "tool", "search", "weather"]);
     let found: Value = serde_json::from_str(&ran.stdout).expect("JSON");

@@ -1,4 +1,4 @@
-//! `mcpkg tool run` on a folder, `tool runs`, `tool env` and `tool allow`, with the real binary.
+//! Tests `mcpkg tool run` on a folder, `tool runs`, `tool env` and `tool allow` with the real binary.
 
 use std::process::{Command, Stdio};
 
@@ -13,7 +13,7 @@ const MANIFEST: &str = "name: test/greet\nversion: 1.0.0\ndescription: Greets\n\
     outputSchema: {type: object, required: [greeting], properties: {greeting: {type: string}}}\n\
     env: {TOKEN: {description: A token, secret: true, required: true}}\n";
 
-/// Returns a scratch folder with a tool in it; `None` where nothing can be run here.
+/// Returns a scratch folder with a tool in it. Returns `None` if no tool can run here.
 fn with_tool() -> Option<Scratch> {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);
@@ -31,7 +31,7 @@ fn with_tool() -> Option<Scratch> {
 }
 
 #[test]
-fn what_a_tool_does_not_take_is_answered_with_what_it_takes() {
+fn an_unknown_input_is_refused_with_the_known_ones() {
     let scratch = Scratch::new();
     scratch.ok(&["tool", "init", "alice/weather"]);
     let ran = scratch.run(&["tool", "run", "./weather", "-i", "city=Bern"]);
@@ -39,10 +39,10 @@ fn what_a_tool_does_not_take_is_answered_with_what_it_takes() {
 }
 
 #[test]
-fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
+fn a_folder_is_run_as_declared_and_each_run_is_recorded() {
     let Some(scratch) = with_tool() else { return };
     let run = ["tool", "run", "./greet", "-i", "name=$(id) world"];
-    // A required variable comes first.
+    // A required variable must be set first.
     let refused = scratch.run(&run);
     assert!(refused.status == 1 && refused.stderr.contains("TOKEN"), "{refused}");
     let token = scratch.file("token", "tell-nobody\n");
@@ -69,7 +69,7 @@ fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
 }
 
 #[test]
-fn no_form_of_a_secret_is_left_in_what_a_tool_printed() {
+fn no_encoding_of_a_secret_remains_in_a_tools_output() {
     let Some(scratch) = with_tool() else { return };
     let secrets = [("SHORT", "hunter2222"), ("LONG", "hunter2222-and-longer-tail"), ("ODD", "pa\"ss-word-1234")];
     let declared: Vec<String> = secrets.iter().map(|(name, _)| format!("{name}: {{secret: true}}")).collect();
@@ -92,7 +92,7 @@ fn no_form_of_a_secret_is_left_in_what_a_tool_printed() {
     assert!(!ran.to_string().contains("tail") && !ran.to_string().contains("ss-word"), "{ran}");
 }
 
-/// A tool with a secret, which prints it nowhere but into files.
+/// Writes a tool with a secret. The script can write the secret to files.
 fn with_leak(scratch: &Scratch, script: &str) {
     scratch.file(
         "files/enact.yaml",
@@ -115,7 +115,7 @@ fn no_secret_leaves_a_run_in_a_file() {
     assert_eq!(names, [json!("k.md"), json!("ok.bin")], "{ran}");
     assert!(ran["warnings"].to_string().contains("k.bin (the file contains a secret)"), "{ran}");
     assert_eq!(std::fs::read_to_string(scratch.path().join("left/k.md")).expect("a file"), "key=***\n");
-    // What an agent gets of a tool that is installed: text as text, and the same taken out.
+    // An agent gets text files of an installed tool as text, with secrets hidden.
     scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
     super::installed::signed(&scratch, "test/files");
     scratch.ok(&["tool", "install", "test/files"]);
@@ -127,7 +127,7 @@ fn no_secret_leaves_a_run_in_a_file() {
     assert_eq!(contents[2]["blob"], "/w==", "{result}");
     assert_eq!(result["_meta"]["mcpkg/run"]["left_out"], json!(["k.bin (the file contains a secret)"]), "{result}");
     client.finish();
-    // No folder can be where a file is: that is known before anything runs.
+    // The output folder cannot have the path of a file. This is found before the tool runs.
     let runs = || scratch.json(&["tool", "runs", "--tool", "test/files"])["runs"].as_array().expect("rows").len();
     let before = runs();
     let refused = scratch.run(&["tool", "run", "./files", "-o", "KEY"]);
@@ -138,11 +138,11 @@ fn no_secret_leaves_a_run_in_a_file() {
 }
 
 #[test]
-fn an_agent_gets_what_a_tool_printed_without_what_looks_like_a_secret() {
+fn an_agent_gets_a_tools_output_without_text_that_looks_like_a_secret() {
     let Some(scratch) = with_tool() else { return };
     let script = r#"printf '{"password": "made-up", "text": "ghp_0123456789abcdefghij"}'; echo 'token=to-stderr' >&2; echo 'secret: in-a-file' > /output/a.txt"#;
     with_leak(&scratch, script);
-    // A person may want just that of a tool: what it made.
+    // A person gets the tool's output unchanged, since they may need exactly this.
     let ran = scratch.json(&["tool", "run", "./files", "-o", "left"]);
     assert_eq!(ran["output"], json!({ "password": "made-up", "text": "ghp_0123456789abcdefghij" }));
     scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
@@ -180,7 +180,7 @@ fn no_shape_of_a_secret_reaches_an_agent_from_a_tool() {
 }
 
 #[test]
-fn what_a_tool_prints_moves_nobodys_cursor() {
+fn output_of_a_tool_cannot_control_the_terminal() {
     let Some(scratch) = with_tool() else { return };
     with_leak(&scratch, r#"printf '\033]0;owned\007 gone\n' >&2; exit 3"#);
     let ran = scratch.run(&["tool", "run", "./files"]);
@@ -195,11 +195,11 @@ fn what_a_tool_prints_moves_nobodys_cursor() {
 }
 
 #[test]
-fn no_part_of_a_secret_is_left_where_a_long_output_is_cut() {
+fn truncated_output_contains_no_part_of_a_secret() {
     let Some(scratch) = with_tool() else { return };
     let manifest = "name: test/long\nversion: 1.0.0\ndescription: Long\nscripts: {main: [sh, long.sh]}\nenv: {KEY: {secret: true}}\n";
     scratch.file("long/enact.yaml", manifest);
-    // 768 KiB of the beginning are kept, and 256 KiB of the end.
+    // The first 768 KiB and the last 256 KiB are kept.
     let script = "fill() { head -c $1 /dev/zero | tr '\\0' $2; }\n\
         fill 786427 x; printf %s \"$KEY\"; fill 300000 y; printf %s \"$KEY\"; fill 262139 z\n";
     scratch.file("long/long.sh", script);
@@ -223,7 +223,7 @@ fn a_secret_that_is_too_short_to_be_hidden_is_refused() {
     let refused = scratch.run(&run);
     assert!(refused.stdout.contains("E_TOOL_ENV") && refused.stdout.contains("less than 4 bytes"), "{refused}");
     assert!(refused.stdout.contains("--value TEXT") && !refused.stdout.contains("q~7"), "{refused}");
-    // A value that is not a secret may be as short as it likes.
+    // A value that is not a secret may be short.
     scratch.ok(&["tool", "env", "set", "TOKEN", "--value", "123", "--for", "test/*"]);
     assert_eq!(scratch.run(&run).status, 0);
     scratch.file("pin", "q~7w");
@@ -233,7 +233,7 @@ fn a_secret_that_is_too_short_to_be_hidden_is_refused() {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_be_and_runs_nothing() {
+fn a_dry_run_shows_the_plan_and_runs_nothing() {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);
     let plan = scratch.json(&["tool", "run", "./greet", "-i", "name=you", "--dry-run"]);
@@ -245,7 +245,7 @@ fn a_dry_run_shows_what_would_be_and_runs_nothing() {
 }
 
 #[test]
-fn what_is_beyond_the_sandbox_is_allowed_at_a_terminal_alone() {
+fn access_beyond_the_sandbox_is_allowed_only_at_a_terminal() {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);
     let refused = scratch.run(&["--json", "tool", "allow", "./greet", "network", "--yes"]);
@@ -278,7 +278,7 @@ fn what_is_beyond_the_sandbox_is_allowed_at_a_terminal_alone() {
 }
 
 #[test]
-fn a_run_that_was_killed_is_told_so_and_one_whose_terminal_closed_was_cancelled() {
+fn a_killed_run_is_recorded_as_such_and_a_closed_terminal_cancels() {
     let Some(scratch) = with_tool() else { return };
     scratch.file("slow/enact.yaml", "name: test/slow\nversion: 1.0.0\ndescription: Waits\ncommand: sleep 30\n");
     let newest = || scratch.json(&["tool", "runs", "--tool", "test/slow"])["runs"][0].clone();
@@ -302,7 +302,7 @@ fn a_run_that_was_killed_is_told_so_and_one_whose_terminal_closed_was_cancelled(
         let sent = Command::new("kill").args([signal, &running.id().to_string()]).status().expect("kill");
         assert!(sent.success());
         running.wait().expect("it ended");
-        // A server sees some time later that a process is gone.
+        // The server notices after some time that the process is gone.
         eventually("it ended so", || (newest()["outcome"] == outcome).then_some(()));
         assert_eq!(newest()["id"], id);
         before = id;
@@ -315,7 +315,7 @@ fn a_run_that_was_killed_is_told_so_and_one_whose_terminal_closed_was_cancelled(
 }
 
 #[test]
-fn an_action_of_a_folder_is_named_behind_its_path() {
+fn an_action_of_a_folder_is_named_after_its_path() {
     let Some(scratch) = with_tool() else { return };
     let manifest =
         "name: test/pair\nversion: 1.0.0\ndescription: Two\nscripts: {one: [echo, one], two: [echo, '{{x}}']}\n";
@@ -334,7 +334,7 @@ fn an_action_of_a_folder_is_named_behind_its_path() {
 }
 
 #[test]
-fn a_tool_that_is_run_at_a_terminal_does_not_reach_it() {
+fn a_tool_that_is_run_at_a_terminal_cannot_access_it() {
     let Some(scratch) = with_tool() else { return };
     let script = "(echo evil > /dev/tty) 2>&1; test -t 0 && echo at a terminal; readlink /proc/self/fd/0";
     let manifest = format!(

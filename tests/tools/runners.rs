@@ -1,4 +1,4 @@
-//! Which runner runs a tool, and what each one gives it.
+//! Tests the choice of the runner for a tool, and the environment that each runner provides.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, set_mode, 
 
 const IMAGE: &str = "localhost/mcpkg-none:1";
 
-/// A scratch folder with a tool that says where it runs.
+/// Returns a scratch folder with a tool whose manifest has this `from`.
 fn with_tool(from: &str) -> Scratch {
     let scratch = Scratch::new();
     let manifest = format!("name: test/tool\nversion: 1.0.0\ndescription: A tool\nfrom: {from}\ncommand: echo ran\n");
@@ -20,7 +20,7 @@ fn with_tool(from: &str) -> Scratch {
     scratch
 }
 
-/// Runs the tool with nothing on PATH but these scripts.
+/// Runs the tool with only these scripts on PATH.
 fn run_with(scratch: &Scratch, programs: &[(&str, &str)], arguments: &[&str]) -> Ran {
     let folder = scratch.path().join("programs");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -46,15 +46,15 @@ fn x36_without_a_runner_nothing_runs() {
     let runners =
         json!([{ "runner": "bubblewrap", "reason": "bubblewrap is not installed: there is no `bwrap` on PATH" }]);
     assert_eq!(refused["details"]["runners"], runners);
-    // One that is too old says so itself.
+    // An outdated bubblewrap reports this itself.
     let old = [("bwrap", "echo 'bwrap: Unknown option --disable-userns' >&2; exit 1")];
     let refused = error(&run_with(&scratch, &old, &[]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
     assert!(reason.contains("older than 0.8"), "{reason}");
-    // One that ends well and runs nothing is none.
+    // A program that succeeds without running the tool is not a runner.
     let refused = error(&run_with(&scratch, &[("bwrap", "exit 0")], &[]));
     assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
-    // To ask for no sandbox is not enough.
+    // Requesting no sandbox is not enough.
     let refused = error(&run_with(&scratch, &[], &["--runner", "none"]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
     assert!(refused["code"] == "E_RUNNER_UNAVAILABLE" && reason.contains("execution.allow_unsandboxed"), "{refused}");
@@ -69,7 +69,7 @@ fn x37_an_engine_whose_daemon_is_dead_does_not_count() {
     for number in [0, 1] {
         assert_eq!(refused["details"]["runners"][number]["reason"], "Cannot connect to the daemon", "{refused}");
     }
-    // A docker whose client answers for a daemon that does not.
+    // The docker client succeeds, but its daemon does not respond.
     let silent = "exit 0";
     let refused = error(&run_with(&scratch, &[("docker", silent)], &[]));
     assert_eq!(
@@ -79,7 +79,7 @@ fn x37_an_engine_whose_daemon_is_dead_does_not_count() {
 }
 
 #[test]
-fn an_image_that_is_not_there_is_not_fetched() {
+fn a_missing_image_is_not_fetched() {
     if Sandbox::podman().is_none() {
         return;
     }
@@ -88,7 +88,7 @@ fn an_image_that_is_not_there_is_not_fetched() {
     assert_eq!(missing["code"], "E_IMAGE_MISSING");
     assert_eq!(missing["details"]["image"], IMAGE);
     assert_eq!(missing["details"]["pull"], format!("podman pull {IMAGE}"));
-    // A manifest's text is not an option of the engine's.
+    // An image name from the manifest must not become an option of the engine.
     let scratch = with_tool("'--privileged'");
     let refused = error(&scratch.run(&["--json", "tool", "run", "./tool"]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
@@ -135,7 +135,7 @@ fn x41_inputs_variables_and_outputs_are_the_same_in_every_runner() {
     }
 }
 
-/// Returns the containers that run the tool in this folder: other tests start some of their own at the same time.
+/// Returns the containers that run the tool in this folder. Other tests start containers at the same time.
 fn containers(tool: &std::path::Path) -> Vec<String> {
     let mounted = format!("volume={}", tool.display());
     let listed = std::process::Command::new("podman")
@@ -152,7 +152,7 @@ fn running(text: &str) -> usize {
 }
 
 #[test]
-fn x33_a_container_is_gone_when_its_run_is_also_where_the_server_was_killed() {
+fn x33_a_container_ends_with_its_run_even_if_the_server_was_killed() {
     let Some(sandbox) = Sandbox::podman() else { return };
     let mark = format!("8{:07}.5", std::process::id());
     let deaf = format!("trap '' TERM; (trap '' TERM; setsid sleep {mark}) & while true; do sleep {mark}; done");
@@ -162,13 +162,13 @@ fn x33_a_container_is_gone_when_its_run_is_also_where_the_server_was_killed() {
     assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
     assert!(begun.elapsed() >= Duration::from_secs(4), "it was not asked first");
     eventually("no process is left", || (running(&mark) == 0).then_some(()));
-    // One that listens ends by itself.
+    // A tool that handles the signal ends by itself.
     let tidy = format!("trap 'exit 0' TERM; sleep {mark} & wait");
     let call = Call { limits, ..sandbox.call(&["sh", "-c", &tidy]) };
     let begun = Instant::now();
     assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
     assert!(begun.elapsed() < Duration::from_millis(3_900), "it was killed though it listened");
-    // kill -9 of who runs it.
+    // Kill the process that runs the tool with SIGKILL.
     let scratch = Scratch::new();
     let image = super::image::made().expect("an image");
     let manifest =
@@ -213,7 +213,7 @@ fn a_dry_run_shows_what_each_runner_would_start() {
     assert_eq!(containers(&scratch.path().join("tool")), [""; 0]);
 }
 
-/// A scratch folder with a signed and installed tool that says what it can reach.
+/// Returns a scratch folder with a signed and installed tool that prints what it can reach.
 fn installed() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("secret", "PRIVATE");
@@ -236,7 +236,7 @@ fn installed() -> Scratch {
 }
 
 #[test]
-fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() {
+fn unsandboxed_runs_need_a_setting_and_a_grant_and_never_happen_over_http() {
     let scratch = installed();
     let run = |scratch: &Scratch| scratch.run(&["--json", "tool", "run", "alice/free"]);
     let first = run(&scratch);
@@ -258,7 +258,7 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
         return skipped("there is no script");
     };
     assert!(done && shown.contains("without a sandbox"), "{shown}");
-    // A grant alone is not enough, and neither is the setting.
+    // The grant alone is not enough, and neither is the setting alone.
     sandboxed(&run(&scratch));
     let (shown, done) = at_terminal(&["tool", "config", "execution.allow_unsandboxed", "true"]).expect("a terminal");
     assert!(done, "{shown}");
@@ -270,14 +270,14 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
     let stdout = free["stdout"].as_str().expect("a text");
     assert!(stdout.starts_with("PRIVATEits own\n") && !stdout.contains("CARGO"), "{stdout}");
     assert_eq!(free["files"][0]["path"], "left.txt");
-    // What detached itself is gone with the run, and what it wrote to its files with them.
+    // Detached processes end with the run, and changes they made to the tool's files are gone.
     eventually("no process is left", || (running("sleep 5550000.25") == 0).then_some(()));
     let again: Value = serde_json::from_str(&run(&scratch).stdout).expect("JSON");
     assert_eq!(again["stdout"], free["stdout"]);
     let listed = scratch.json(&["tool", "list"]);
     assert_eq!(listed["tools"][0]["unsandboxed"], true);
     assert!(scratch.ok(&["tool", "list"]).contains("verified, no sandbox"));
-    // Whoever asks over a network gets the sandbox.
+    // A call over the network always uses the sandbox.
     let server = crate::support::Http::start(&scratch, &[]);
     let called = server.modern("/mcp", "tools/call", json!({ "name": "alice__free", "arguments": {} }));
     assert_eq!(called["result"]["_meta"]["mcpkg/run"]["runner"], "bubblewrap", "{called}");
@@ -291,7 +291,7 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
 }
 
 #[test]
-fn an_image_that_the_user_named_is_stood_in_for() {
+fn a_user_can_replace_a_tools_image() {
     let scratch = with_tool(IMAGE);
     let unavailable = error(&run_with(&scratch, &[], &[]));
     assert_eq!(unavailable["code"], "E_RUNNER_UNAVAILABLE");

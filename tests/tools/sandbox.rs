@@ -1,4 +1,4 @@
-//! A tool of a test's own, run as calls run it, in each runner of this machine.
+//! Runs a test's own tool as a call would, in each runner of this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::image;
 use crate::support::{BINARY, skipped};
 
-/// A database, a tool's folder, and a home with secrets beside them.
+/// A database, a tool's folder, and a home with secrets next to them.
 pub(super) struct Sandbox {
     folder: TempDir,
     from: Base,
@@ -25,12 +25,13 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Returns one that runs in bubblewrap, or says aloud that the machine has none that works.
+    /// Returns a sandbox that uses bubblewrap. Returns `None`, and reports it as skipped, if bubblewrap does not work
+    /// here.
     pub(super) fn new() -> Option<Self> {
         Self::of(Base::Host)
     }
 
-    /// Returns one that runs in a container of podman's, or says aloud why there is none.
+    /// Returns a sandbox that uses podman. Returns `None`, and reports it as skipped, if podman does not work here.
     pub(super) fn podman() -> Option<Self> {
         match image::made() {
             Ok(name) => Self::of(Base::Image(name)),
@@ -41,7 +42,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns one for each runner that works here; of each other one it is said why it does not.
+    /// Returns a sandbox for each runner that works here.
     pub(super) fn each() -> Vec<Self> {
         [Self::new(), Self::podman()].into_iter().flatten().collect()
     }
@@ -66,17 +67,17 @@ impl Sandbox {
         }
     }
 
-    /// Whether it runs in bubblewrap.
+    /// Returns whether the sandbox uses bubblewrap.
     pub(super) fn is_bubblewrap(&self) -> bool {
         self.from == Base::Host
     }
 
-    /// The folder that all of it is in.
+    /// Returns the folder that contains everything.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Returns the call of a program of the tool's.
+    /// Returns the call of a program by the tool.
     pub(super) fn call(&self, argv: &[&str]) -> Call {
         let tool = Tool { name: "test/tool".to_owned(), version: None, sha256: None, publisher: String::new() };
         Call {
@@ -101,7 +102,7 @@ impl Sandbox {
         run(&self.context, &self.call(argv))
     }
 
-    /// Runs a shell's text and returns what it printed.
+    /// Runs a shell script and returns its output.
     #[track_caller]
     pub(super) fn printed(&self, script: &str) -> String {
         let outcome = self.run(&["sh", "-c", script]).unwrap_or_else(|error| panic!("{script}: {error:?}"));

@@ -1,4 +1,4 @@
-//! Whose installs a client sees: those of its key or its session, of the project, and everybody's.
+//! Tests the scopes of installs. A client sees those of its session or key, of the project, and of everybody.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::support::{Client, Http, Request, Scratch, eventually, http};
 const TOOL: &str = "alice/pdf/extract";
 const PROJECTED: &str = "alice__pdf__extract";
 
-/// How long a stream that shall say nothing is listened to.
+/// The time to wait for notifications that must not arrive.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// A client over HTTP: of a session, with a key, or neither.
+/// A client over HTTP, optionally with a key or a session.
 #[derive(Clone)]
 struct Tenant<'s> {
     server: &'s Http,
@@ -30,7 +30,7 @@ impl<'s> Tenant<'s> {
         Self { key: Some(key.to_owned()), ..Self::nobody(server) }
     }
 
-    /// Begins a session of its own.
+    /// Starts a session for this client.
     fn in_session(self) -> Self {
         let begun = self.server.send(&self.keyed(http::message("/mcp", &http::hello("2025-11-25"))));
         let id = begun.header("mcp-session-id").expect("a session id").to_owned();
@@ -70,12 +70,12 @@ impl<'s> Tenant<'s> {
         self.data("enact__install", json!({ "tool": TOOL }))
     }
 
-    /// Whether it is shown the tool.
+    /// Returns whether the client sees the tool.
     fn sees(&self) -> bool {
         self.answer("tools/list", json!({}))["result"]["tools"].to_string().contains(PROJECTED)
     }
 
-    /// The stream that tells it of changes.
+    /// Opens the client's stream of notifications.
     fn stream(&self) -> http::Events {
         match &self.session {
             Some(id) => self.server.open(&self.keyed(Request::new("GET", "/mcp").with("Mcp-Session-Id", id))),
@@ -94,7 +94,7 @@ fn key(scratch: &Scratch, arguments: &[&str]) -> String {
     made["key"].as_str().expect("a key").to_owned()
 }
 
-/// Whether each stream says that the list of tools changed, and nothing else.
+/// Returns for each stream whether it reported a change of the tools. Checks that there were no other messages.
 fn told(streams: &[&http::Events]) -> Vec<bool> {
     let told = |stream: &&http::Events| {
         let messages = stream.messages(QUIET);
@@ -114,7 +114,7 @@ fn an_install_of_a_session_is_its_own_and_ends_with_it() {
     let streams = [one.stream(), two.stream(), newest.stream()];
     let installed = one.install();
     assert_eq!((&installed["scope"], &installed["exposed"]), (&json!("session"), &json!(true)), "{installed}");
-    // Those whose list changed are told, and nobody else.
+    // Only clients whose list changed are notified.
     assert_eq!(told(&streams.each_ref()), [true, false, false]);
     assert_eq!([one.sees(), two.sees(), newest.sees()], [true, false, false]);
     assert_eq!(one.data("enact__list", json!({}))["tools"][0]["scope"], "session");
@@ -127,10 +127,10 @@ fn an_install_of_a_session_is_its_own_and_ends_with_it() {
     if !no_sandbox(&called) {
         assert_eq!(called["result"]["structuredContent"], json!({ "text": "x" }), "{called}");
     }
-    // It is in memory: no row has it, and the trail tells of it.
+    // The install exists only in memory, but the trail contains an event.
     assert_eq!(scratch.json(&["tool", "list"])["tools"], json!([]));
     assert!(scratch.json(&["events"]).to_string().contains("tool.install"));
-    // Another one of the same tool is the other session's.
+    // The other session's install of the same tool is independent.
     two.install();
     let gone = one.data("enact__uninstall", json!({ "tool": TOOL }));
     assert_eq!(gone["versions"], json!(["1.2.0"]), "{gone}");
@@ -171,12 +171,12 @@ fn a_client_over_sse_has_a_session_too() {
 }
 
 #[test]
-fn the_installs_of_a_key_go_when_it_is_revoked() {
+fn the_installs_of_a_key_are_removed_when_it_is_revoked() {
     let scratch = with_extract();
     let (one, two) = (key(&scratch, &["one"]), key(&scratch, &["two"]));
     let server = Http::start(&scratch, &["--as", "enact"]);
     let [one, two] = [one, two].map(|key| Tenant::with_key(&server, &key));
-    // A key's session has no installs of its own: its next one shall have them too.
+    // With a key, an install belongs to the key and not to the session, so that later sessions have it too.
     let session = one.clone().in_session();
     let streams = [one.stream(), two.stream(), session.stream()];
     assert_eq!(session.install()["scope"], "key");
@@ -193,7 +193,7 @@ fn the_installs_of_a_key_go_when_it_is_revoked() {
 }
 
 #[test]
-fn the_nearest_scope_that_has_a_tool_is_the_one_that_is_seen() {
+fn the_install_in_the_nearest_scope_is_visible() {
     let scratch = with_extract();
     extract(&scratch, TOOL, "1.3.0");
     extract(&scratch, TOOL, "1.4.0");
@@ -215,23 +215,23 @@ fn the_nearest_scope_that_has_a_tool_is_the_one_that_is_seen() {
     assert_eq!(version(&one).as_deref(), Some("1.3.0"));
     one.data("enact__install", json!({ "tool": "alice/pdf/extract@1.4.0" }));
     assert_eq!([version(&one).as_deref(), version(&two).as_deref()], [Some("1.4.0"), Some("1.3.0")]);
-    // What changes behind a nearer install is not told to who sees that.
+    // A change that is hidden by a nearer install is not reported.
     let streams = [one.stream(), two.stream()];
-    // A session's stream begins with what it was told before.
+    // A session's stream begins with earlier notifications. Read them first.
     told(&streams.each_ref());
     scratch.ok(&["tool", "uninstall", TOOL, "--for-project"]);
     assert_eq!(told(&streams.each_ref()), [false, true]);
     assert_eq!([version(&one).as_deref(), version(&two).as_deref()], [Some("1.4.0"), Some("1.2.0")]);
     one.data("enact__uninstall", json!({ "tool": TOOL }));
     assert_eq!(version(&one).as_deref(), Some("1.2.0"));
-    // What is installed for a project goes with it.
+    // Deleting a project removes its installs.
     scratch.ok(&["tool", "install", "alice/pdf/extract@1.3.0", "--for-project"]);
     scratch.ok(&["project", "delete", "p", "--yes"]);
     assert_eq!(scratch.json(&["tool", "list"])["tools"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
-fn a_server_says_whom_installs_are_for() {
+fn the_install_scope_of_a_server_can_be_set() {
     let scratch = with_extract();
     let key = key(&scratch, &["one"]);
     {
@@ -249,7 +249,7 @@ fn a_server_says_whom_installs_are_for() {
         assert_eq!(session.install()["scope"], "session");
         assert_eq!([session.sees(), one.sees()], [true, false]);
     }
-    // Over pipes the whole process is a session.
+    // Over stdio, the whole process is one session.
     let mut command = scratch.command();
     command.args(["serve", "--as", "enact", "--install-scope", "session"]);
     let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
@@ -292,13 +292,13 @@ fn a_key_that_may_read_searches_learns_and_lists_and_no_more() {
         assert_eq!(server.send(&reader.request("tools/call", call)).status, 403, "{tool}");
     }
     assert_eq!(reader.call(PROJECTED, json!({ "file": "x" }))["error"]["code"], -32602);
-    // What nobody signed is not shown, and nobody is asked on behalf of who may write nothing.
+    // Unsigned tools are not shown, and a read-only key causes no consent request.
     extract(&scratch, "bob/other", "1.0.0");
     let refused = reader.data("enact__learn", json!({ "tool": "bob/other" }));
     assert_eq!(refused["error"]["code"], "E_TRUST_REQUIRED", "{refused}");
     assert_eq!(scratch.json(&["consent", "list"])["consents"], json!([]));
 
-    // A key of one project reaches none of it.
+    // A key that is limited to one project cannot use the tools.
     let of_project = Tenant::with_key(&server, &of_project);
     assert_eq!(names(&of_project), [""; 0]);
     for tool in ["enact__search", "enact__learn", "enact__list", "enact__install", "enact__run", PROJECTED] {
@@ -308,12 +308,12 @@ fn a_key_that_may_read_searches_learns_and_lists_and_no_more() {
 }
 
 #[test]
-fn installs_of_a_session_whose_package_is_gone_are_not_there() {
+fn installs_of_a_session_without_their_package_are_ignored() {
     let scratch = with_extract();
     let server = Http::start(&scratch, &["--as", "enact"]);
     let one = Tenant::nobody(&server).in_session();
     one.install();
-    // A restore brings another database: what is in memory is of packages that this one may not have.
+    // After a restore, the database may lack the packages of installs in memory.
     let empty = Scratch::new();
     empty.ok(&["project", "create", "p"]);
     let backup = scratch.path().join("empty.db").display().to_string();

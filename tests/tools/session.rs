@@ -1,12 +1,12 @@
-//! The example session of contract 002, on every transport and in both eras.
+//! Tests the example session of contract 002 on every transport, with and without a handshake.
 
 use serde_json::{Value, json};
 
 use super::installed::{META, no_sandbox, signed};
 use crate::support::{Client, Http, Request, Scratch, http};
 
-/// The tool of the example, which reads a file of the user's. Its server is started in a folder that agents may name files
-/// of: a git repository below the home folder.
+/// Returns a scratch folder with the tool of the example, which reads a file of the user's. The folder `work` is a git
+/// repository, so agents may name files in it.
 fn ground() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("work/.git/HEAD", "ref: refs/heads/main\n");
@@ -23,11 +23,11 @@ fn ground() -> Scratch {
     scratch
 }
 
-/// A client of any transport: it asks, and hears that its list of tools changed.
+/// A client on any transport. It sends requests, and waits for changes of its list of tools.
 trait Agent {
     fn ask(&mut self, method: &str, params: Value) -> Value;
     fn hears_of_tools(&mut self);
-    /// Whether its requests may name files of this machine.
+    /// Returns whether requests may name files of this machine.
     fn is_local(&self) -> bool;
 
     fn data(&mut self, tool: &str, arguments: Value) -> Value {
@@ -40,7 +40,7 @@ trait Agent {
     }
 }
 
-/// The session of the contract, step by step.
+/// Runs the contract's session step by step.
 fn session(agent: &mut impl Agent, file: &str) {
     let mut names = agent.names();
     names.sort();
@@ -67,7 +67,7 @@ fn session(agent: &mut impl Agent, file: &str) {
             assert_eq!(called["structuredContent"], json!({ "text": "Extracted text from PDF..." }), "{called}");
         }
     } else {
-        // Over a network nobody names a file of this machine.
+        // Over a network, a client cannot name files of this machine.
         assert_eq!(called["_meta"]["mcpkg/error"]["code"], "E_TOOL_INPUT", "{called}");
     }
     let gone = agent.data("enact__uninstall", json!({ "tool": "alice/pdf/extract" }));
@@ -119,7 +119,7 @@ fn the_contracts_session_in_the_newest_revision_over_stdio() {
     client.kill();
 }
 
-/// A client over HTTP, with the stream that tells it of changes.
+/// A client over HTTP with its stream of notifications.
 struct Web<'s> {
     server: &'s Http,
     stream: http::Events,
@@ -182,7 +182,7 @@ impl Agent for Web<'_> {
     }
 
     fn hears_of_tools(&mut self) {
-        // Over SSE the notification may stand before the answer that was read already.
+        // Over SSE, the notification may have come before an answer that was already read.
         if !matches!(self.how, How::Sse { .. }) {
             assert_eq!(self.stream.message()["method"], "notifications/tools/list_changed");
         }
@@ -207,7 +207,7 @@ fn the_contracts_session_over_http_in_both_eras_and_sse() {
 }
 
 #[test]
-fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
+fn an_agent_cannot_pass_a_file_from_outside_the_deploy_root() {
     let scratch = ground();
     scratch.file("id_ed25519", "a secret");
     std::os::unix::fs::symlink(scratch.path().join("id_ed25519"), scratch.path().join("work/link")).expect("a link");
@@ -216,7 +216,7 @@ fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
     command.args(["serve", "--as", "enact"]).current_dir(scratch.path().join("work"));
     let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
     std::os::unix::fs::symlink("../none", scratch.path().join("work/dangling")).expect("a link");
-    // What lies elsewhere is not for agents to find out.
+    // The error must not reveal whether a file outside exists.
     let why = |file: &str| match file {
         "nowhere.pdf" => "which does not exist",
         _ => "which is neither below the deploy root nor in a folder that the tool is allowed to use",
@@ -235,7 +235,7 @@ fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
 }
 
 #[test]
-fn standing_in_for_the_contract_shows_its_surface_alone() {
+fn a_server_with_as_enact_shows_only_the_contracts_tools() {
     let scratch = ground();
     let (enact, mcpkg) = (Http::start(&scratch, &["--as", "enact"]), Http::start(&scratch, &[]));
     let health = |server: &Http, path: &str| server.send(&Request::new("GET", path)).status;
@@ -248,7 +248,7 @@ fn standing_in_for_the_contract_shows_its_surface_alone() {
         assert_eq!(enact.modern("/mcp", method, json!({}))["error"]["code"], -32601, "{method}");
     }
     let list = http::modern("/mcp", "tools/list", json!({}));
-    // Each of the six is shown whole: annotations, and what it answers.
+    // With `--as enact`, the list contains annotations and output schemas of the six tools.
     let tools = enact.send(&list).message()["result"]["tools"].take();
     assert_eq!(tools.as_array().map(Vec::len), Some(META.len()));
     for tool in tools.as_array().expect("tools") {
@@ -256,7 +256,7 @@ fn standing_in_for_the_contract_shows_its_surface_alone() {
         assert!(tool["outputSchema"].get("required").is_none(), "{tool}");
         assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
     }
-    // By default every client pays for the list, and gets it short.
+    // By default, the list is short, because it takes up context of every client.
     let short = mcpkg.send(&http::modern("/mcp", "tools/list", json!({}))).message()["result"]["tools"].take();
     let six =
         short.as_array().expect("tools").iter().filter(|tool| META.contains(&tool["name"].as_str().expect("a name")));

@@ -1,4 +1,4 @@
-//! Keys, and signatures by them, here and by plain ssh-keygen.
+//! Tests keys, and signatures made by mcpkg and by plain ssh-keygen.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,14 +21,14 @@ fn has_ssh_keygen() -> bool {
     Command::new("ssh-keygen").arg("-?").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Makes a key of plain OpenSSH's and returns its file.
+/// Makes a key with plain OpenSSH and returns its file.
 fn foreign_key(scratch: &Scratch, passphrase: &str) -> PathBuf {
     let path = scratch.path().join("id");
     ssh_keygen(&["-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", path.to_str().expect("a path")]);
     path
 }
 
-/// Writes what `--print` prints to a file, and signs it with plain ssh-keygen.
+/// Signs the output of `--print` with plain ssh-keygen. Returns the file with the statement.
 fn signed_elsewhere(scratch: &Scratch, print: &[&str], namespace: &str, key: &Path) -> PathBuf {
     let path = scratch.file("statement.json", scratch.ok(print));
     let _ = std::fs::remove_file(path.with_extension("json.sig"));
@@ -43,7 +43,7 @@ fn status(scratch: &Scratch) -> Value {
 
 #[cfg(unix)]
 #[test]
-fn keys_are_files_that_nobody_else_reads() {
+fn keys_are_files_that_only_their_owner_can_read() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     put(&scratch, TOOL, "Sun");
@@ -62,23 +62,23 @@ fn keys_are_files_that_nobody_else_reads() {
     let names: Vec<&str> =
         listed["keys"].as_array().expect("keys").iter().filter_map(|key| key["name"].as_str()).collect();
     assert_eq!(names, ["default", "work"]);
-    // What is printed is what OpenSSH has as the public half.
+    // `key show` prints the public key in OpenSSH's format.
     let public = std::fs::read_to_string(path.with_extension("pub")).expect("a public half");
     assert_eq!(scratch.ok(&["tool", "key", "show"]), public);
-    // Of several the one called default signs; a name chooses another.
+    // By default, the key named `default` signs. `--key` chooses another one.
     assert_eq!(scratch.json(&["tool", "sign", TOOL])["identity"], made["identity"]);
     let work = scratch.json(&["tool", "key", "show", "work"]);
     assert_eq!(scratch.json(&["tool", "sign", TOOL, "--key", "work"])["identity"], work["identity"]);
-    // The key is in no database.
+    // The database does not contain the key.
     let private = std::fs::read_to_string(&path).expect("a key");
     let secret = private.lines().nth(3).expect("a line");
     let database = scratch.bytes();
     assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()));
-    // A key that others may read signs nothing.
+    // mcpkg does not sign with a key file that others can read.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     let ran = scratch.run(&["--json", "tool", "sign", TOOL]);
     assert!(ran.stdout.contains("E_KEY_INVALID") && ran.stdout.contains("chmod 600"), "{ran}");
-    // Deleting one is for good, so it is asked for.
+    // Deleting a key cannot be undone, so it needs a confirmation.
     assert!(scratch.run(&["tool", "key", "remove", "work"]).stderr.contains("--yes"));
     scratch.ok(&["tool", "key", "remove", "work", "--yes"]);
     assert_eq!(scratch.run(&["tool", "key", "show", "work"]).status, 1);
@@ -97,25 +97,25 @@ fn plain_ssh_keygen_signs_what_is_printed() {
     let with = |path: &Path| scratch.run(&["--json", "tool", "sign", TOOL, "--with", path.to_str().expect("a path")]);
     let signed: Value = serde_json::from_str(&with(&statement).stdout).expect("JSON");
     assert_eq!((&signed["kind"], &signed["added"]), (&json!("ssh"), &json!(true)), "{signed}");
-    // The identity is the fingerprint that ssh-keygen prints.
+    // The identity contains the fingerprint that ssh-keygen prints.
     let printed = Command::new("ssh-keygen").arg("-lf").arg(&key).output().expect("ssh-keygen starts");
     let printed = String::from_utf8(printed.stdout).expect("a text");
     let fingerprint = signed["identity"].as_str().and_then(|identity| identity.strip_prefix("ed25519:")).expect("one");
     assert!(printed.contains(fingerprint), "{printed}");
-    // The file of the signature names the same.
+    // The path of the signature file is also accepted.
     let again: Value = serde_json::from_str(&with(&statement.with_extension("json.sig")).stdout).expect("JSON");
     assert_eq!(again["added"], false);
 
     trusting(&scratch, signed["identity"].as_str().expect("an identity"));
     assert_eq!(status(&scratch)["status"], "verified");
-    // One key in two forms is one identity.
+    // The same key in two formats is one identity.
     scratch.ok(&["tool", "sign", TOOL, "--key", key.to_str().expect("a path")]);
     scratch.ok(&["tool", "trust", "policy", "--minimum", "2"]);
     let says = status(&scratch);
     assert_eq!(says["attestations"].as_array().map(Vec::len), Some(2), "{says}");
     assert_eq!(says["status"], "unverified", "{says}");
 
-    // An audit is signed the same way, and is not a signature of a publisher.
+    // An audit is signed in the same way, and does not count as a publisher's signature.
     let audit = ["tool", "audit", TOOL, "--result", "failed", "--print"];
     let statement = signed_elsewhere(&scratch, &audit, "mcpkg-tool", &key);
     assert!(with(&statement).stdout.contains("E_TRUST_FAILED"));
@@ -176,7 +176,7 @@ fn a_key_with_a_passphrase_signs_through_ssh_keygen() {
 }
 
 #[test]
-fn a_key_that_an_agent_has_signs_without_a_terminal() {
+fn a_key_in_ssh_agent_signs_without_a_terminal() {
     let scratch = Scratch::new();
     let socket = scratch.path().join("agent");
     let agent =
@@ -195,7 +195,7 @@ fn a_key_that_an_agent_has_signs_without_a_terminal() {
     let ran = scratch.finish(command.env("SSH_AUTH_SOCK", &socket).args(sign));
     agent.kill().and_then(|()| agent.wait()).expect("the agent ends");
     assert!(ran.status == 0 && ran.stdout.contains("\"ssh\""), "{ran}");
-    // What it signed stands; without the agent nobody signs anything else.
+    // The existing signature stays. Without the agent, nothing else can be signed.
     assert!(scratch.ok(&sign).contains("\"added\": false"));
     put(&scratch, "alice/tides", "Moon");
     let ran = scratch.run(&["--json", "tool", "sign", "alice/tides", "--key", sign[5]]);

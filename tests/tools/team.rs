@@ -1,4 +1,4 @@
-//! A team's registry: a database that a server offers, and others who use it.
+//! Provides a team's registry: a server that offers its database, and homes that use it.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// Starts one, with more arguments for `serve`.
+    /// Starts a team. `arguments` are more arguments for `serve`.
     pub fn start(arguments: &[&str]) -> Self {
         let scratch = Scratch::with_database();
         let server = Self::serve(&scratch, arguments);
@@ -34,25 +34,25 @@ impl Team {
         made["key"].as_str().expect("a key").to_owned()
     }
 
-    /// The address of the registry.
+    /// Returns the URL of the registry.
     pub fn url(&self) -> String {
         format!("http://{}/registry", self.server.address)
     }
 
-    /// Sends a request to a path below the registry, with a key where one is given.
+    /// Sends a request to a path below the registry, with an optional key.
     #[track_caller]
     pub fn ask(&self, method: &str, path: &str, key: Option<&str>) -> Response {
         self.server.send(&request(method, path, key))
     }
 
-    /// Sends JSON.
+    /// Sends a request with a JSON body.
     #[track_caller]
     pub fn tell(&self, method: &str, path: &str, key: Option<&str>, body: &Value) -> Response {
         let request = request(method, path, key).with("Content-Type", "application/json");
         self.server.send(&request.body(body.to_string()))
     }
 
-    /// Publishes the package in a folder as a form; returns the answer.
+    /// Publishes the package in a folder as a form. Returns the response.
     #[track_caller]
     pub fn publish(&self, folder: &Path, visibility: &str, key: Option<&str>) -> Response {
         let opened = archive::pack(folder).expect("an archive").opened;
@@ -60,7 +60,7 @@ impl Team {
         self.server.send(&form(request("POST", &path, key), &opened.content.bytes().expect("its bytes"), visibility))
     }
 
-    /// A home of somebody else's that has the registry as `team`, with the token in the variable `TEAM_TOKEN`.
+    /// Returns another user's home that has the registry as `team`. Its token is in the variable `TEAM_TOKEN`.
     pub fn home(&self) -> Scratch {
         let home = Scratch::with_database();
         home.ok(&["registry", "add", "team", &self.url(), "--token", "env:TEAM_TOKEN"]);
@@ -68,7 +68,7 @@ impl Team {
     }
 }
 
-/// A request to a path below the registry.
+/// Returns a request to a path below the registry.
 pub fn request(method: &str, path: &str, key: Option<&str>) -> Request {
     let request = Request::new(method, &format!("/registry{path}"));
     match key {
@@ -77,7 +77,7 @@ pub fn request(method: &str, path: &str, key: Option<&str>) -> Request {
     }
 }
 
-/// A form with an archive, instead of a request's body.
+/// Adds a form with an archive as the request's body.
 pub fn form(request: Request, bundle: &[u8], visibility: &str) -> Request {
     let part = |head: &str, body: &[u8]| {
         [format!("--b0\r\nContent-Disposition: form-data; {head}\r\n\r\n").as_bytes(), body, b"\r\n"].concat()
@@ -90,7 +90,7 @@ pub fn form(request: Request, bundle: &[u8], visibility: &str) -> Request {
     request.with("Content-Type", "multipart/form-data; boundary=b0").body(body.concat())
 }
 
-/// Runs a command of somebody's who has this token.
+/// Runs a command with this token.
 pub fn with_token(home: &Scratch, token: &str, arguments: &[&str]) -> Ran {
     home.finish(home.command().env("TEAM_TOKEN", token).arg("--json").args(arguments))
 }
@@ -103,7 +103,7 @@ pub fn done(home: &Scratch, token: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).expect("JSON")
 }
 
-/// Runs a command that must fail, and returns its code.
+/// Runs a command that must fail, and returns its error code.
 #[track_caller]
 pub fn fails(home: &Scratch, token: &str, arguments: &[&str]) -> String {
     let ran = with_token(home, token, arguments);
@@ -112,13 +112,13 @@ pub fn fails(home: &Scratch, token: &str, arguments: &[&str]) -> String {
     failed["error"]["code"].as_str().expect("a code").to_owned()
 }
 
-/// The body of an answer, as JSON.
+/// Parses the body of a response as JSON.
 #[track_caller]
 pub fn body(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {}", response.text()))
 }
 
-/// The status of a refusal, and its code; it has the form that the original's failures have.
+/// Returns the status and the error code of a refusal. Checks that it has the format of the original's errors.
 #[track_caller]
 pub fn refused(response: &Response) -> (u16, String) {
     let body = body(response);

@@ -1,4 +1,4 @@
-//! Whose signatures count, by the real binary.
+//! Tests with the real binary which signatures count.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,14 +16,14 @@ use crate::support::{Scratch, at_a_terminal, skipped};
 /// The tool of these tests.
 const TOOL: &str = "alice/weather";
 
-/// Makes the folder of version 1.0.0 of a tool whose documentation is `text`.
+/// Writes version 1.0.0 of a tool with the documentation `text`. Returns its folder.
 pub fn folder(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
     let front = format!("---\nname: {name}\nversion: 1.0.0\ndescription: Tells the weather\n---\n{text}\n");
     let file = scratch.file(&format!("packages/{name}/SKILL.md"), front);
     file.parent().expect("a folder").to_owned()
 }
 
-/// Has the database hold version 1.0.0 of a tool, as if it was published there; returns its archive's SHA-256.
+/// Stores version 1.0.0 of a tool as if it had been published. Returns the SHA-256 of its archive.
 pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
     let packed = archive::pack(&folder(scratch, name, text)).expect("an archive").opened;
     let sha256 = packed.sha256;
@@ -48,7 +48,7 @@ pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
     sha256
 }
 
-/// Has the user of a scratch folder trust an identity for every tool, as if they had said so at a terminal.
+/// Trusts an identity for every tool, as the user would at a terminal.
 pub fn trusting(scratch: &Scratch, identity: &str) {
     let row = TrustedRow {
         identity: identity.to_owned(),
@@ -62,7 +62,7 @@ pub fn trusting(scratch: &Scratch, identity: &str) {
     context.store.write(|db| trust::add(db, &row)).expect("a row");
 }
 
-/// Makes a key and signs the tool with it; returns what `tool sign` says.
+/// Makes a key and signs the tool with it. Returns the data of `tool sign`.
 fn signed(scratch: &Scratch) -> Value {
     scratch.ok(&["tool", "key", "new"]);
     scratch.json(&["tool", "sign", TOOL])
@@ -72,7 +72,7 @@ fn identity(signed: &Value) -> &str {
     signed["identity"].as_str().expect("an identity")
 }
 
-/// What `tool verify` says, and its exit status.
+/// Returns the data of `tool verify` and its exit status.
 fn verified(scratch: &Scratch) -> (Value, i32) {
     let ran = scratch.run(&["--json", "tool", "verify", TOOL]);
     (serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}")), ran.status)
@@ -85,7 +85,7 @@ fn at_terminal(scratch: &Scratch, arguments: &[&str], typed: &str) -> Option<(St
 }
 
 #[test]
-fn a_signature_counts_from_when_its_key_is_trusted_until_it_is_not() {
+fn a_signature_counts_while_its_key_is_trusted() {
     let (author, user) = (Scratch::new(), Scratch::new());
     let archive = put(&author, TOOL, "Sun");
     let signed = signed(&author);
@@ -98,7 +98,7 @@ fn a_signature_counts_from_when_its_key_is_trusted_until_it_is_not() {
     assert_eq!(says["attestations"][0]["why"], "you do not trust the signer");
     assert_eq!(says["attestations"][0]["identity"], signed["identity"]);
 
-    // By the file that the author hands out.
+    // Trust the key in the file from the author.
     let public = author.ok(&["tool", "key", "show"]);
     user.file("alice.pub", public);
     let add = ["tool", "trust", "add", "alice.pub", "--as", "alice", "--for", "alice/*", "--kind", "publisher"];
@@ -126,7 +126,7 @@ fn a_signature_counts_from_when_its_key_is_trusted_until_it_is_not() {
 }
 
 #[test]
-fn what_loosens_needs_a_terminal() {
+fn looser_settings_need_a_terminal() {
     let scratch = Scratch::new();
     let identity = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
     let refused = |arguments: &[&str]| {
@@ -140,7 +140,7 @@ fn what_loosens_needs_a_terminal() {
         refused(&[&["tool", "trust", "policy", "false"], yes].concat());
     }
     assert_eq!(scratch.json(&["tool", "trust", "list"])["trusted"], json!([]));
-    // What tightens does not.
+    // Stricter settings need no terminal.
     scratch.ok(&["tool", "trust", "policy", "require_attestation", "--minimum", "3"]);
     assert_eq!(scratch.json(&["tool", "trust", "policy"]), json!({ "policy": "require_attestation", "minimum": 3 }));
     for loosens in [&["prompt"][..], &["allow"], &["--minimum", "2"], &["require_audit", "--minimum", "1"]] {
@@ -166,14 +166,14 @@ fn x11_a_minimum_of_none_is_refused() {
 }
 
 #[test]
-fn x17_a_word_that_is_no_policy_is_an_error() {
+fn x17_an_unknown_policy_is_an_error() {
     let scratch = Scratch::new();
     let ran = scratch.run(&["tool", "trust", "policy", "promt"]);
     assert!(ran.status == 2 && ran.stderr.contains("did you mean 'prompt'?"), "{ran}");
 }
 
 #[test]
-fn x7_a_failed_audit_refuses_what_was_verified() {
+fn x7_a_failed_audit_vetoes_a_verified_tool() {
     let scratch = Scratch::new();
     put(&scratch, TOOL, "Sun");
     let signed = signed(&scratch);
@@ -193,7 +193,7 @@ fn x7_a_failed_audit_refuses_what_was_verified() {
 }
 
 #[test]
-fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refused() {
+fn x1_another_tools_attestation_does_not_count_and_a_tampered_archive_is_refused() {
     let scratch = Scratch::new();
     put(&scratch, TOOL, "Sun");
     let signed = signed(&scratch);
@@ -203,7 +203,7 @@ fn x1_another_tools_attestation_counts_for_none_and_a_tampered_archive_is_refuse
     scratch.store().write(|db| attestations::insert(db, &other, bundle, None, 0)).expect("stored");
     let ran = scratch.run(&["tool", "verify", "alice/other"]);
     assert!(ran.status == 1 && ran.stdout.contains("the statement is about a different tool or version"), "{ran}");
-    // The same tool and version, with other bytes, and the attestation of the right ones.
+    // Same tool and version, but different bytes, with the attestation of the original.
     let user = Scratch::new();
     trusting(&user, identity(&signed));
     let tampered = put(&user, TOOL, "Sin");
@@ -230,7 +230,7 @@ fn x14_a_database_from_somebody_else_brings_no_trust() {
 }
 
 #[test]
-fn what_is_not_here_is_said_with_what_to_do() {
+fn a_missing_tool_is_reported_with_a_hint() {
     let scratch = Scratch::new();
     scratch.ok(&["init"]);
     let failed = |arguments: &[&str]| {
@@ -247,7 +247,7 @@ fn what_is_not_here_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_folder_and_an_archive_stand_for_the_same() {
+fn a_folder_and_its_archive_are_equivalent() {
     let scratch = Scratch::new();
     let folder = folder(&scratch, TOOL, "Sun");
     let folder = folder.to_str().expect("a path");
@@ -255,23 +255,23 @@ fn a_folder_and_an_archive_stand_for_the_same() {
     let signed = scratch.json(&["tool", "sign", folder]);
     trusting(&scratch, identity(&signed));
     assert_eq!(scratch.run(&["tool", "verify", folder]).status, 0);
-    // The same files are the same archive, whether packed to a file or published.
+    // The same files make the same archive, packed to a file or published.
     let packed = archive::pack(std::path::Path::new(folder)).expect("an archive").opened;
     scratch.file("weather.tar.gz", packed.content.bytes().expect("its bytes"));
     assert_eq!(scratch.run(&["tool", "verify", "weather.tar.gz"]).status, 0);
     put(&scratch, TOOL, "Sun");
     assert_eq!(verified(&scratch).1, 0);
-    // The statement names the manifest too.
+    // The statement also names the manifest.
     let statement: Value = serde_json::from_str(&scratch.ok(&["tool", "sign", TOOL, "--print"])).expect("a statement");
     assert_eq!(statement["subject"][0]["name"], "alice/weather@1.0.0");
     assert_eq!(statement["subject"][1]["name"], "SKILL.md");
-    // Another file is another archive.
+    // An additional file makes a different archive.
     scratch.file("packages/alice/weather/more.txt", "More");
     assert_eq!(scratch.run(&["tool", "verify", folder]).status, 1);
 }
 
 #[test]
-fn x16_what_has_no_version_is_not_signed() {
+fn x16_a_package_without_a_version_cannot_be_signed() {
     let scratch = Scratch::new();
     scratch.ok(&["tool", "key", "new"]);
     scratch.file("draft/SKILL.md", "---\nname: alice/draft\ndescription: A draft\n---\nText\n");

@@ -1,4 +1,4 @@
-//! `mcpkg tool outdated` and `mcpkg tool update`, with the real binary.
+//! Tests `mcpkg tool outdated` and `mcpkg tool update` with the real binary.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn line(home: &Scratch) -> Value {
     data["tools"][0].clone()
 }
 
-/// The one tool of an update's reply.
+/// Returns the only tool in the result of an update.
 fn updated(home: &Scratch, arguments: &[&str]) -> Value {
     home.json(&[&["tool", "update"], arguments].concat())["tools"][0].clone()
 }
@@ -29,14 +29,14 @@ fn one(version: &str) -> Vec<(String, String, bool)> {
 }
 
 #[test]
-fn x51_an_update_is_from_where_the_tool_came_and_tells_what_changed() {
+fn x51_an_update_uses_the_tools_registry_and_reports_changes() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish_as(TOOL, "1.0.0", SCHEMA, "alice", "team");
     user.ok(&["tool", "install", TOOL]);
     user.ok(&["toolset", "create", "kit"]);
     assert_eq!((line(user)["state"].as_str(), line(user)["newer"].as_str()), (Some("current"), None));
-    // Another registry has a higher version; the tool did not come from it.
+    // A registry that the tool did not come from has a higher version.
     homes.author.ok(&["registry", "add", "other", "other-tools", "--create"]);
     homes.publish_as(TOOL, "9.0.0", SCHEMA, "alice", "other");
     user.ok(&["registry", "add", "other", &homes.folder("other"), "--priority", "-9"]);
@@ -48,7 +48,7 @@ fn x51_an_update_is_from_where_the_tool_came_and_tells_what_changed() {
     let ran = user.run(&["tool", "outdated", "--check"]);
     assert!(ran.status == 3 && ran.stdout.contains("1.1.0") && ran.stdout.contains("outdated"), "{ran}");
     assert_eq!(user.run(&["tool", "outdated"]).status, 0);
-    // What was seen is known to the list too.
+    // `tool list` then knows the newer version too.
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["newer"], "1.1.0");
 
     let dry = updated(user, &[TOOL, "--dry-run"]);
@@ -69,7 +69,7 @@ fn x51_an_update_is_from_where_the_tool_came_and_tells_what_changed() {
     assert_eq!((&input["changed"], &input["required"]), (&json!(["city"]), &json!(["days"])));
     assert_eq!(done["publisher"], json!({ "before": homes.identity, "now": homes.identity }));
     assert_eq!(homes.installed(), one("1.1.0"));
-    // The set goes on naming the tool, and the trail tells of the update.
+    // The toolset still contains the tool, and the trail contains the update.
     assert_eq!(user.json(&["toolset", "show", "kit"])["tools"], json!([TOOL]));
     assert!(user.ok(&["events"]).contains("tool.update"));
     assert_eq!(updated(user, &[TOOL])["state"], "current");
@@ -77,7 +77,7 @@ fn x51_an_update_is_from_where_the_tool_came_and_tells_what_changed() {
 }
 
 #[test]
-fn a_version_that_was_chosen_is_held_until_the_tool_is_named() {
+fn a_chosen_version_is_kept_until_the_tool_is_updated_by_name() {
     let homes = Homes::new();
     let user = &homes.user;
     for version in ["1.0.0", "1.1.0"] {
@@ -93,11 +93,11 @@ fn a_version_that_was_chosen_is_held_until_the_tool_is_named() {
     let versions: Vec<(String, bool)> =
         homes.installed().into_iter().map(|(_, version, active)| (version, active)).collect();
     assert_eq!(versions, [("1.0.0", false), ("1.1.0", false), ("1.2.0", true)].map(|(v, a)| (v.to_owned(), a)));
-    // The newest takes the place of the one before; what was put beside stays.
+    // The newest version replaces the previous one. The other installed versions stay.
     homes.publish(TOOL, "1.3.0");
     assert_eq!(updated(user, &["--all"])["to"], "1.3.0");
     assert!(homes.installed().iter().all(|(_, version, _)| version != "1.2.0"));
-    // A range keeps an update within it.
+    // A range limits the update.
     homes.publish(TOOL, "1.4.0");
     homes.publish(TOOL, "2.0.0");
     assert_eq!(updated(user, &["alice/weather@^1"])["to"], "1.4.0");
@@ -132,7 +132,7 @@ fn another_scope_keeps_its_version() {
 }
 
 #[test]
-fn another_publisher_is_accepted_at_a_terminal_alone() {
+fn another_publisher_is_accepted_only_at_a_terminal() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -158,7 +158,7 @@ fn another_publisher_is_accepted_at_a_terminal_alone() {
 }
 
 #[test]
-fn whose_a_tool_is_stays_known_when_it_is_gone() {
+fn the_publisher_of_an_uninstalled_tool_is_remembered() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -196,7 +196,7 @@ fn whose_a_tool_is_stays_known_when_it_is_gone() {
 }
 
 #[test]
-fn verify_asks_the_registry_what_is_said_by_now() {
+fn verify_fetches_the_latest_attestations() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -218,7 +218,7 @@ fn verify_asks_the_registry_what_is_said_by_now() {
     ]);
     let ran = verified(TOOL);
     assert!(ran.status == 1 && ran.stdout.contains("is refused"), "{ran}");
-    // What is seen and not here: an archive that is not the one that was signed is told as that, each time.
+    // A newer version is known, but not stored. If its archive is not the signed one, each check reports this.
     homes.publish(TOOL, "1.1.0");
     let archive = std::path::Path::new(&homes.folder("team")).join("tools/alice/weather/1.1.0/bundle.tar.gz");
     let whole = std::fs::read(&archive).expect("an archive");
@@ -229,14 +229,14 @@ fn verify_asks_the_registry_what_is_said_by_now() {
     }
     std::fs::write(&archive, whole).expect("written");
     assert_eq!(verified(newer).status, 0);
-    // With its registry gone, what is known is said, and that more may be.
+    // If the registry is gone, the known result is shown, with a note that it may be outdated.
     std::fs::rename(homes.folder("team"), homes.author.path().join("away")).expect("moved");
     let ran = verified(newer);
     assert!(ran.status == 0 && ran.stderr.contains("could not ask registry 'team' for its latest signatures"), "{ran}");
 }
 
 #[test]
-fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
+fn a_registry_without_its_token_counts_as_unreachable() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -251,7 +251,7 @@ fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
     let unknown = format!("None of the reachable registries has a tool 'nobody/none'. {why}");
     assert!(ran.status == 1 && ran.stderr.contains(&unknown) && ran.stderr.contains("store the token there"), "{ran}");
     user.ok(&["tool", "install", TOOL]);
-    // A search of nothing at all failed.
+    // A search fails if its only registry cannot be asked.
     assert_eq!(code(user, &["tool", "search", "x", "--registry", "locked"]), "E_SECRET_MISSING");
     let ran = user.run(&["tool", "search", "x", "--registry", "locked"]);
     assert!(ran.status == 1 && ran.stderr.starts_with(&format!("error: {why}")), "{ran}");
@@ -260,7 +260,7 @@ fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
 }
 
 #[test]
-fn a_tool_that_two_publish_stays_with_the_one_it_had() {
+fn a_tool_with_several_signers_keeps_its_publisher() {
     let homes = Homes::new();
     let user = &homes.user;
     let others = ["bob", "carol", "dave"];
@@ -269,7 +269,7 @@ fn a_tool_that_two_publish_stays_with_the_one_it_had() {
     }
     homes.publish(TOOL, "1.0.0");
     user.ok(&["tool", "install", TOOL]);
-    // Whose fingerprint comes first among them does not decide.
+    // The order of the fingerprints does not decide.
     let folder = homes.package(TOOL, "1.1.0", "");
     for name in others {
         homes.author.ok(&["tool", "sign", &folder, "--key", name]);
@@ -294,7 +294,7 @@ fn an_update_asks_for_trust_and_a_refused_one_changes_nothing() {
     let dry = updated(user, &[TOOL, "--dry-run"]);
     assert_eq!((&dry["verification"]["status"], &dry["differences"]), (&json!("unverified"), &json!(null)));
     assert_eq!(code(user, &["tool", "update", TOOL]), "E_TRUST_REQUIRED");
-    // Of several, one that is refused costs a line.
+    // When several tools are updated, a refused one does not stop the others.
     let ran = user.run(&["--json", "tool", "update", "--all"]);
     assert_eq!(ran.status, 1, "{ran}");
     let data: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -306,7 +306,7 @@ fn an_update_asks_for_trust_and_a_refused_one_changes_nothing() {
 }
 
 #[test]
-fn what_was_vetoed_since_is_refused_at_the_next_call() {
+fn a_tool_that_was_vetoed_later_is_refused_at_the_next_call() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -319,7 +319,7 @@ fn what_was_vetoed_since_is_refused_at_the_next_call() {
     user.ok(&["tool", "outdated"]);
     assert_eq!(code(user, &["tool", "run", TOOL]), "E_TRUST_FAILED");
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["status"], "refused");
-    // A version that nobody speaks against takes its place.
+    // A version without a veto replaces it.
     homes.publish(TOOL, "1.0.1");
     assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
     user.ok(&["tool", "run", TOOL]);
@@ -339,7 +339,7 @@ fn x13_an_updated_tool_runs_with_every_registry_gone() {
     let stale = line(user);
     assert_eq!((&stale["state"], &stale["error"]["code"]), (&json!("unknown"), &json!("E_REGISTRY_UNREACHABLE")));
     assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 1);
-    // One that was removed is named.
+    // A removed registry is named.
     user.ok(&["registry", "remove", "team"]);
     let ran = user.run(&["tool", "update", TOOL]);
     assert!(ran.status == 1 && ran.stderr.contains("registry 'team', which was removed"), "{ran}");
@@ -349,7 +349,7 @@ fn x13_an_updated_tool_runs_with_every_registry_gone() {
 }
 
 #[test]
-fn a_yank_and_a_swapped_archive_are_told() {
+fn a_yank_and_a_replaced_archive_are_reported() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish(TOOL, "1.0.0");
@@ -365,7 +365,7 @@ fn a_yank_and_a_swapped_archive_are_told() {
     assert_eq!((&current["state"], &current["yanked"]["replacement"]), (&json!("current"), &json!("1.0.1")));
     homes.publish(TOOL, "1.0.1");
     assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
-    // Somebody puts another archive instead of the one that is installed.
+    // The installed version's archive is replaced in the registry.
     let record = format!("{}/tools/{TOOL}/1.0.1/package.json", homes.folder("team"));
     let text = std::fs::read_to_string(&record).expect("the record");
     let sha256 = serde_json::from_str::<Value>(&text).expect("JSON")["sha256"].as_str().expect("a digest").to_owned();
@@ -378,7 +378,7 @@ fn a_yank_and_a_swapped_archive_are_told() {
 }
 
 #[test]
-fn a_running_server_hears_of_an_update() {
+fn a_running_server_notices_an_update() {
     let homes = Homes::new();
     let user = &homes.user;
     homes.publish_as(TOOL, "1.0.0", SCHEMA, "alice", "team");
@@ -396,7 +396,7 @@ fn a_running_server_hears_of_an_update() {
 }
 
 #[test]
-fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
+fn a_folder_is_installed_by_its_path_as_an_archive() {
     let homes = Homes::new();
     let author = &homes.author;
     let folder = homes.package(TOOL, "1.0.0", "");
@@ -407,7 +407,7 @@ fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
     assert_eq!(author.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
     assert_eq!((line(author)["state"].as_str(), line(author)["registry"].as_str()), (Some("current"), Some("path")));
     assert_eq!(updated(author, &["--all"])["state"], "current");
-    // What is installed is the archive, and no longer the folder.
+    // The archive is installed, so later changes of the folder do not affect it.
     author.file(&format!("packages/{TOOL}-1.0.0/more.txt"), "more");
     author.ok(&["tool", "sign", &folder, "--key", "alice"]);
     let ran = author.run(&["--json", "tool", "install", &folder]);
@@ -418,7 +418,7 @@ fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
     author.ok(&["tool", "install", "new.tar.gz"]);
     assert_eq!(author.ok(&["tool", "run", TOOL]).trim(), "Sun 1.1.0");
     assert_eq!(code(author, &["registry", "add", "path", "anywhere"]), "E_INVALID_ARGUMENT");
-    // An agent names no path.
+    // An agent cannot install from a path.
     let mut command = author.command();
     let mut client = Client::spawn(command.args(["serve", "--as", "enact"])).shake_hands("2025-06-18");
     let call = json!({ "name": "enact__install", "arguments": { "tool": folder } });
@@ -428,7 +428,7 @@ fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
 }
 
 #[test]
-fn a_registry_on_another_host_is_followed_and_what_it_had_comes_from_a_folder() {
+fn updates_come_from_a_remote_registry_and_locked_archives_from_a_folder() {
     let homes = Homes::new();
     let (author, user, web) = (&homes.author, &homes.user, Team::start(&[]));
     let token = web.key(&["ci", "--read-only", "--publish", "alice", "--attest"]);
@@ -451,7 +451,7 @@ fn a_registry_on_another_host_is_followed_and_what_it_had_comes_from_a_folder() 
         assert_eq!((&done["to"], &done["registry"]), (&json!(to), &json!("web")), "{done}");
     };
     update("1.1.0");
-    // What an auditor posts there refuses the next call.
+    // A failed audit in the registry refuses the next call.
     author.ok(&["tool", "audit", &folder, "--result", "failed", "--key", "alice"]);
     done(author, &token, &["tool", "publish", &folder, "--to", "web"]);
     user.ok(&["tool", "run", TOOL]);
@@ -463,7 +463,7 @@ fn a_registry_on_another_host_is_followed_and_what_it_had_comes_from_a_folder() 
     let ran = with_token(user, &token, &["tool", "outdated", "--check"]);
     assert!(ran.status == 1 && ran.stdout.contains("E_REGISTRY_UNREACHABLE"), "{ran}");
     assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.2.0");
-    // The same files are the same archive, wherever they lie.
+    // The same files make the same archive, wherever they are.
     user.ok(&["tool", "lock", "web.lock"]);
     homes.publish(TOOL, "1.2.0");
     let home = Scratch::new();
@@ -475,7 +475,7 @@ fn a_registry_on_another_host_is_followed_and_what_it_had_comes_from_a_folder() 
 }
 
 #[test]
-fn uninstalling_one_version_says_what_agents_see_no_more() {
+fn uninstalling_a_version_reports_what_agents_no_longer_see() {
     let homes = Homes::new();
     let user = &homes.user;
     for version in ["1.0.0", "1.1.0"] {

@@ -1,4 +1,4 @@
-//! Tools that are WebAssembly modules, with the real binary: they run where nothing else can run a tool.
+//! Tests tools that are WebAssembly modules with the real binary. They run even on machines without any other runner.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::installed::signed;
 use crate::support::{Client, Scratch, eventually, set_mode};
 
-/// What modules of these tests begin with: calls, a memory, and the output that fits the schema.
+/// The beginning of the modules in these tests: imports, a memory, and an output that matches the schema.
 const PRELUDE: &str = "(import \"wasi_snapshot_preview1\" \"fd_write\" (func $write (param i32 i32 i32 i32) (result i32)))
     (import \"wasi_snapshot_preview1\" \"environ_get\" (func $environ (param i32 i32) (result i32)))
     (import \"wasi_snapshot_preview1\" \"proc_exit\" (func $exit (param i32)))
@@ -18,7 +18,7 @@ const PRELUDE: &str = "(import \"wasi_snapshot_preview1\" \"fd_write\" (func $wr
         (i32.store (i32.const 0) (local.get $at)) (i32.store (i32.const 4) (local.get $length))
         (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))";
 
-/// The actions of the tool `test/module`: what each module does.
+/// The actions of the tool `test/module`, each with the body of its module.
 const ACTIONS: [(&str, &str); 12] = [
     ("fits", "(call $print (i32.const 1) (i32.const 100) (i32.const 8))"),
     ("misfits", "(call $print (i32.const 1) (i32.const 120) (i32.const 10))"),
@@ -27,11 +27,11 @@ const ACTIONS: [(&str, &str); 12] = [
     ("loops", "(loop $l (br $l))"),
     ("forever", "(loop $l (br $l))"),
     ("grows", "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable"),
-    // Growth that fails each time: beyond what any memory may have, and beyond what this one may.
+    // Requests for memory that always fail: more than any memory can have, and more than this one may have.
     ("begs", "(loop $l (drop (memory.grow (i32.const -1))) (br $l))"),
     ("begs-whole", "(loop $l (drop (memory.grow (i32.const 65536))) (br $l))"),
     ("begs-more", "(loop $l (drop (memory.grow (i32.const 2000))) (br $l))"),
-    // The variables, as they lie in memory.
+    // Prints the environment variables as they lie in memory.
     (
         "tells",
         "(drop (call $environ (i32.const 4096) (i32.const 8192))) (call $print (i32.const 2) (i32.const 8192) (i32.const 300))
@@ -40,7 +40,7 @@ const ACTIONS: [(&str, &str); 12] = [
     ("imports", ""),
 ];
 
-/// Makes the package of `test/module` below the folder, and returns its path.
+/// Writes the package of `test/module` to the scratch folder, and returns its path.
 fn package(scratch: &Scratch) -> String {
     let mut manifest = "name: test/module\nversion: 1.0.0\ndescription: A module\nlicense: MIT\n\
         resources: {memory: 16MiB}\nenv: {TOKEN: {description: A token, secret: true}}\n\
@@ -64,7 +64,7 @@ fn package(scratch: &Scratch) -> String {
     file.parent().expect("a folder").display().to_string()
 }
 
-/// A scratch folder where `test/module` is installed.
+/// Returns a scratch folder with `test/module` installed.
 fn with_module() -> Scratch {
     let scratch = Scratch::new();
     let folder = package(&scratch);
@@ -74,7 +74,7 @@ fn with_module() -> Scratch {
     scratch
 }
 
-/// The command, on a machine that has no program also.
+/// Returns an mcpkg command with an empty PATH, so no program is available.
 fn alone(scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = scratch.command();
     command.env("PATH", scratch.path().join("nothing")).args(arguments);
@@ -88,7 +88,7 @@ fn error(scratch: &Scratch, action: &str) -> Value {
 }
 
 #[test]
-fn a_module_that_init_made_is_valid_and_runs_at_once() {
+fn a_module_made_by_init_is_valid_and_runs() {
     let scratch = Scratch::new();
     scratch.ok(&["tool", "init", "alice/greet", "--kind", "wasm"]);
     let valid = scratch.run(&["tool", "validate", "greet"]);
@@ -108,7 +108,7 @@ fn a_module_that_init_made_is_valid_and_runs_at_once() {
 }
 
 #[test]
-fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
+fn x41_inputs_and_outputs_of_a_module_are_checked_and_failures_have_codes() {
     let scratch = with_module();
     let fits = scratch.finish(&mut alone(&scratch, &["--json", "tool", "run", "test/module:fits"]));
     assert!(fits.stdout.contains("\"n\": 1") || fits.stdout.contains("\"n\":1"), "{fits}");
@@ -127,7 +127,7 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
         assert_eq!(error["code"], code, "{error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
     }
-    // Who said how long it may take is told.
+    // The hint names the source of the time limit.
     assert!(error(&scratch, "loops")["hint"].as_str().is_some_and(|hint| hint.contains("the tool's manifest")));
     let ended = scratch.finish(&mut alone(&scratch, &["tool", "run", "test/module:loops", "-t", "1s"]));
     assert!(
@@ -136,7 +136,7 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
     );
     let other = scratch.run(&["--json", "tool", "run", "test/module:fits", "--runner", "bubblewrap"]);
     assert!(other.stdout.contains("E_RUNNER_UNAVAILABLE") && other.stdout.contains("WebAssembly"), "{other}");
-    // Each of them is a row, with what ran it.
+    // Each run is recorded with its runner.
     let runs = scratch.json(&["tool", "runs", "--tool", "test/module"])["runs"].clone();
     let rows = runs.as_array().expect("rows");
     let outcomes: Vec<&str> = rows.iter().filter_map(|run| run["outcome"].as_str()).collect();
@@ -147,14 +147,14 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
     assert!(!scratch.path().join(".cache/mcpkg/tools").exists(), "a module is read in its archive");
 }
 
-/// What the interpreter's loop is compiled to depends on its level of optimisation: at level 1 these modules do no harm even where
-/// they would in a release.
+/// Depending on the optimization level of the interpreter, such modules can harm a release but not a test build. So
+/// tests must use the level of releases.
 #[test]
 fn a_module_that_asks_for_memory_for_ever_ends_its_run_and_not_the_server() {
     assert!(include_str!("../../Cargo.toml").contains("\nwasmi = { opt-level = 2 }\n"), "tests run what users run");
     let scratch = with_module();
     let mut client = Client::spawn(&mut alone(&scratch, &["serve", "--as", "enact"])).shake_hands("2025-06-18");
-    // The interpreter refuses growth beyond 4 GiB by itself; such a loop is as any other, and ends when its time is over.
+    // The interpreter itself refuses growth beyond 4 GiB. Such a loop ends at the time limit, like any other.
     for (action, code, limit) in [
         ("begs", "E_TOOL_TIMEOUT", "time"),
         ("begs-whole", "E_TOOL_TIMEOUT", "time"),
@@ -170,7 +170,7 @@ fn a_module_that_asks_for_memory_for_ever_ends_its_run_and_not_the_server() {
 }
 
 #[test]
-fn a_secret_is_a_variable_of_the_module_and_is_not_passed_on() {
+fn a_secret_is_a_variable_of_the_module_and_hidden_in_its_output() {
     let scratch = with_module();
     let token = scratch.file("token", "tell-nobody");
     set_mode(&token, 0o600);
@@ -204,7 +204,7 @@ fn an_installed_module_is_a_tool_that_is_called_and_cancelled() {
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
     eventually("the run ended", || (outcomes()[0] != "runs").then_some(()));
     assert_eq!(outcomes()[0], "E_CANCELLED");
-    // The server goes on.
+    // The server continues.
     let called = client.result("tools/call", json!({ "name": "test__module___fits", "arguments": {} }));
     assert_eq!(called["structuredContent"], json!({ "n": 1 }), "{called}");
     client.finish();
@@ -218,7 +218,7 @@ fn doctor_says_that_modules_can_be_run() {
 }
 
 #[test]
-fn a_program_that_a_compiler_made_finds_what_it_asks_its_system_for() {
+fn a_compiled_program_finds_its_files_and_arguments() {
     let scratch = Scratch::new();
     let manifest = "name: test/c\nversion: 1.0.0\ndescription: C\nresources: {memory: 32MiB}\n\
         scripts: {main: [main.wasm, \"{{file}}\"]}\n\
@@ -251,7 +251,7 @@ fn a_program_that_a_compiler_made_finds_what_it_asks_its_system_for() {
     --- stderr
     ");
     assert_eq!(std::fs::read_to_string(scratch.path().join("out/deep/result.txt")).expect("a file"), "a result\n");
-    // A folder is not a file that a module could be given.
+    // A module's input cannot be a folder.
     let folder = scratch.finish(&mut alone(&scratch, &["--json", "tool", "run", "./c", "-i", "file=c/data"]));
     assert!(folder.stdout.contains("E_TOOL_INPUT"), "{folder}");
 }

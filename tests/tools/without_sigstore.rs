@@ -1,9 +1,9 @@
-//! A program that was built without the feature `sigstore`.
+//! Tests a build without the feature `sigstore`.
 
 use crate::support::Scratch;
 
 #[test]
-fn what_needs_it_is_refused_and_says_how_to_get_it() {
+fn keyless_signatures_are_refused_with_a_hint() {
     let scratch = Scratch::new();
     scratch.file("trusted_root.json", "{}");
     for arguments in [

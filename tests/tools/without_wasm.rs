@@ -1,4 +1,4 @@
-//! A program that was built without the feature `wasm`.
+//! Tests a build without the feature `wasm`.
 
 use crate::support::Scratch;
 

@@ -1,7 +1,7 @@
-//! An instance of Sigstore's of our own: what gives certificates, the log of certificates and the log of signatures.
+//! Provides our own instance of Sigstore: a certificate authority, a certificate log and a signature log.
 //!
-//! It makes bundles as the public instance does, of the first version of the log, so that what only a bundle over a statement of
-//! ours can show is shown by the same code that checks the public ones.
+//! It makes bundles in the same way as the public instance, for version 1 of the log. The code that checks public
+//! bundles can thus be tested with our own statements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,39 +18,39 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 
-/// The first second of 2026, from which all times here count.
+/// The first second of 2026. All times here are relative to it.
 const EPOCH: i64 = 1_767_225_600;
 
-/// Seconds that a certificate lives.
+/// The lifetime of a certificate in seconds.
 pub const LIFE: i64 = 600;
 
 pub const GITHUB: &str = "https://github.com/login/oauth";
 pub const GOOGLE: &str = "https://accounts.google.com";
 pub const WORKFLOWS: &str = "https://token.actions.githubusercontent.com";
 
-/// The name that a certificate is for.
+/// The name in a certificate.
 #[derive(Clone, Copy)]
 pub enum Name {
     Mail(&'static str),
     Uri(&'static str),
 }
 
-/// What a bundle is made of.
+/// The description of a bundle to make.
 #[derive(Clone, Copy)]
 pub struct Order<'a> {
     pub statement: &'a str,
     pub names: &'a [Name],
     pub issuer: &'a str,
-    /// The repository that a workflow ran for.
+    /// The repository of a workflow.
     pub repository: Option<&'a str>,
-    /// When the log took the signature, in seconds since the certificate's first one.
+    /// The time when the signature was logged, in seconds after the certificate's start.
     pub logged: i64,
-    /// Whether the log of certificates has the certificate.
+    /// Whether the certificate log contains the certificate.
     pub is_listed: bool,
 }
 
 impl<'a> Order<'a> {
-    /// A bundle over a statement by alice at GitHub.
+    /// Returns the order for a bundle by alice at GitHub over a statement.
     pub fn by_alice(statement: &'a str) -> Self {
         Self {
             statement,
@@ -81,7 +81,7 @@ impl Authority {
         Self { params, key, certificate, certificates_log, log }
     }
 
-    /// The text of the root that believes this instance, from a second of its time on.
+    /// Returns the text of a root that trusts this instance from this second on.
     pub fn root_from(&self, from: i64) -> String {
         let valid = json!({ "start": time(from) });
         let log = |key: &KeyPair, place: &str| {
@@ -108,12 +108,12 @@ impl Authority {
         root.to_string()
     }
 
-    /// The text of the root that believes this instance.
+    /// Returns the text of a root that trusts this instance.
     pub fn root_text(&self) -> String {
         self.root_from(0)
     }
 
-    /// The root that believes this instance.
+    /// Returns a root that trusts this instance.
     pub fn root(&self) -> Root {
         Root::Replaced(Arc::new(Replaced { text: self.root_text(), since: 0 }))
     }
@@ -144,7 +144,7 @@ impl Authority {
         })
     }
 
-    /// Makes the certificate of a key, which says that the log of certificates has it.
+    /// Makes a certificate for a key. If `is_listed` is set, it contains the promise of the certificate log.
     fn certificate(&self, order: &Order<'_>, key: &KeyPair) -> Vec<u8> {
         let issuer = Issuer::from_params(&self.params, &self.key);
         let mut params = CertificateParams::new(Vec::new()).expect("parameters");
@@ -176,7 +176,7 @@ impl Authority {
         signed(&params)
     }
 
-    /// Returns the promise of the log of certificates over one without it (RFC 6962, section 3.2), in a list of one.
+    /// Returns the certificate log's promise for a certificate without it (RFC 6962, section 3.2), as a list of one.
     fn listed(&self, certificate: &[u8]) -> Vec<u8> {
         let inner = content(certificate);
         let body = &inner[..header(inner) + length(inner)];
@@ -197,7 +197,7 @@ impl Authority {
         sized(&sized(&promise))
     }
 
-    /// Returns the entry of a signature as the only one of the log.
+    /// Returns the log entry of a signature. It is the only entry in the log.
     fn logged(&self, certificate: &[u8], payload: &[u8], signature: &[u8], envelope: &Value, at: i64) -> Value {
         let pem = format!(
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
@@ -216,7 +216,7 @@ impl Authority {
         })
         .to_string();
         let id = disk::sha256(&self.log.subject_public_key_info());
-        // The fields in the order of their names, without blanks: RFC 8785.
+        // The fields in alphabetical order without spaces: RFC 8785.
         let promised = format!(
             r#"{{"body":"{}","integratedTime":{at},"logID":"{}","logIndex":0}}"#,
             STANDARD.encode(&body),
@@ -248,19 +248,19 @@ fn time(seconds: i64) -> String {
     mcpkg_base::clock::rfc3339((EPOCH + seconds) * 1_000)
 }
 
-/// Base64 in lines, as PEM has it.
+/// Splits Base64 into lines, as in PEM.
 fn lines(text: &str) -> String {
     let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).expect("ASCII")).collect();
     lines.join("\n")
 }
 
-/// Bytes with their number before them, in two bytes.
+/// Prefixes bytes with their length as two bytes.
 fn sized(bytes: &[u8]) -> Vec<u8> {
     let number = u16::try_from(bytes.len()).expect("few").to_be_bytes();
     [&number[..], bytes].concat()
 }
 
-/// A value in DER.
+/// Encodes a value in DER.
 fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = match u8::try_from(content.len()) {
         Ok(length @ 0..=127) => vec![length],
@@ -270,7 +270,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, content].concat()
 }
 
-/// The bytes of tag and length of a value in DER.
+/// Returns the number of bytes for tag and length of a DER value.
 fn header(value: &[u8]) -> usize {
     match value[1] {
         0..=127 => 2,
@@ -278,7 +278,7 @@ fn header(value: &[u8]) -> usize {
     }
 }
 
-/// The bytes of the content of a value in DER.
+/// Returns the length of the content of a DER value.
 fn length(value: &[u8]) -> usize {
     match value[1] {
         short @ 0..=127 => usize::from(short),
@@ -286,7 +286,7 @@ fn length(value: &[u8]) -> usize {
     }
 }
 
-/// The content of a value in DER.
+/// Returns the content of a DER value.
 fn content(value: &[u8]) -> &[u8] {
     &value[header(value)..][..length(value)]
 }

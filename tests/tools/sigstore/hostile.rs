@@ -1,4 +1,4 @@
-//! Bundles that somebody tampered with, and random ones: none verifies, and none ends the process.
+//! Tests tampered and random bundles. None of them verifies, and none causes a panic.
 
 use mcpkg_registry::trust::Status;
 use mcpkg_registry::trust::bundle::Bundle;
@@ -11,8 +11,8 @@ use super::{made, weigh};
 
 use crate::support::config;
 
-/// What no signature covers: names of values that the library puts instead of those that are missing, the log's name in its note, and
-/// the note's end. A bit that flips there changes nothing that is checked.
+/// Parts that no signature covers: names of fields with defaults, and the name of the log and the end in its note.
+/// Flipping a bit there changes nothing that is checked.
 const UNSIGNED: [&str; 6] =
     [r#""mediaType""#, r#""logIndex""#, r#""treeSize""#, r#""hashes""#, "log.example.com ", r#"\n"}"#];
 
@@ -34,7 +34,7 @@ fn one_flipped_bit_of_a_bundle_never_verifies() {
     }
 }
 
-/// Every text of a bundle, by its path.
+/// Collects the paths of all texts in a bundle.
 fn texts(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(path.to_owned()),

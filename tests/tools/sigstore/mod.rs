@@ -1,4 +1,4 @@
-//! Keyless bundles of Sigstore's: what people made with the public instance, and what an instance of our own makes.
+//! Tests of keyless Sigstore bundles, from the public instance and from our own instance.
 
 mod authority;
 mod hostile;
@@ -12,17 +12,17 @@ use mcpkg_registry::trust::statement::{self, Says};
 use mcpkg_registry::trust::{Rules, Subject, Verdict};
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
-/// The archive of these tests.
+/// Returns the archive of these tests.
 fn subject() -> Subject {
     Subject { name: "alice/weather".to_owned(), version: "1.0.0".to_owned(), sha256: [0xab; 32] }
 }
 
-/// What its publisher says of it.
+/// Returns the publisher's statement about the archive.
 fn made() -> String {
     statement::write(&subject(), None, &Says::Made, None, 0)
 }
 
-/// What a bundle makes of the archive where one identity is trusted for everything.
+/// Returns the verdict about the archive with this bundle, if one identity is trusted for everything.
 fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
     let row = TrustedRow {
         identity: trusted.to_owned(),
@@ -41,7 +41,7 @@ fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
     rules.weigh(&subject(), [([0; 32], bundle)])
 }
 
-/// Who signed a bundle.
+/// Returns the signer of a bundle. Fails if there is none.
 #[track_caller]
 fn signer(bundle: &Bundle) -> &str {
     match &bundle.signers[..] {
@@ -50,7 +50,7 @@ fn signer(bundle: &Bundle) -> &str {
     }
 }
 
-/// Why nobody signed a bundle.
+/// Returns the reason why a bundle has no valid signer.
 #[track_caller]
 fn refused(bundle: &Bundle) -> &str {
     match &bundle.signers[..] {

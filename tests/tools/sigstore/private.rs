@@ -1,4 +1,4 @@
-//! Bundles over statements of ours, by an instance of our own.
+//! Tests bundles over our own statements, made by our own instance.
 
 use mcpkg_registry::trust::bundle::Bundle;
 use mcpkg_registry::trust::sigstore::Root;
@@ -52,7 +52,7 @@ fn a_workflow_is_named_by_its_file_and_its_reference() {
     assert!(refused(&bundle).contains("does not name the repository"), "{bundle:?}");
 }
 
-/// What a release by tag has: the workflow ran for the tag, and its provenance names the archive's file.
+/// Tests a release by tag: the workflow ran for the tag, and its provenance names the archive's file.
 #[test]
 fn provenance_of_a_release_counts_by_its_workflow_and_a_pattern_of_tags() {
     let authority = Authority::new();
@@ -111,7 +111,7 @@ fn a_bundle_with_a_key_twice_counts_for_nobody() {
     assert!(refused(&Bundle::read(&twice, &authority.root())).contains("twice"));
 }
 
-/// Certificates that a regular expression over their text would take for alice's.
+/// Tests certificates that a regular expression over their text would accept as alice's.
 #[test]
 fn x8_a_certificate_that_only_looks_like_somebodys_counts_for_nobody() {
     let authority = Authority::new();
@@ -148,7 +148,7 @@ fn x8_a_certificate_that_only_looks_like_somebodys_counts_for_nobody() {
 }
 
 #[test]
-fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
+fn a_signature_outside_the_certificates_lifetime_does_not_count() {
     let authority = Authority::new();
     let made = made();
     let logged = |logged| {
@@ -161,7 +161,7 @@ fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
     for outside in [-1, -LIFE, LIFE + 1, LIFE * 1_000, i64::from(u32::MAX)] {
         assert!(refused(&logged(outside)).starts_with("the bundle does not verify"), "{outside}");
     }
-    // Before the root believes the instance: the log of certificates took it after a second.
+    // The root trusts the instance only from a later time. The certificate log has the certificate after one second.
     let bundle = authority.bundle(&Order::by_alice(&made)).to_string();
     let root = |from| {
         let text = authority.root_from(from);
@@ -172,14 +172,14 @@ fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
 }
 
 #[test]
-fn what_another_instance_has_part_in_is_signed_by_nobody() {
+fn a_bundle_with_parts_of_another_instance_does_not_count() {
     let (authority, other) = (Authority::new(), Authority::new());
     let made = made();
     let (ours, theirs) = (authority.bundle(&Order::by_alice(&made)), other.bundle(&Order::by_alice(&made)));
     assert_eq!(signer(&authority.read(&ours)), "github:alice");
     assert!(refused(&authority.read(&theirs)).starts_with("the bundle does not verify"));
     assert!(refused(&Bundle::read(&ours.to_string(), &Root::Embedded)).starts_with("the bundle does not verify"));
-    // Each part of theirs instead of ours.
+    // Replace each of our parts with the one of the other instance.
     for path in [
         "/verificationMaterial/certificate",
         "/verificationMaterial/tlogEntries",
@@ -221,9 +221,9 @@ fn x7_a_failed_audit_in_a_bundle_is_a_veto() {
     assert_eq!(weigh(&audit(Outcome::Failed), "github:bob").status, Status::Unverified);
 }
 
-/// The whole way of a user, by the real binary: a root of their own, somebody whom they trust, a bundle, an install.
+/// Tests the whole procedure with the real binary: a custom root, a trusted identity, a bundle, and an install.
 #[test]
-fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
+fn a_user_can_set_a_custom_root_and_reset_it() {
     const TOOL: &str = "alice/weather";
     let (scratch, authority) = (Scratch::new(), Authority::new());
     let archive = put(&scratch, TOOL, "Sun");
@@ -297,7 +297,7 @@ fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
 }
 
 #[test]
-fn a_damaged_root_is_no_root_and_the_embedded_one_does_not_take_its_place() {
+fn a_damaged_root_is_not_replaced_by_the_embedded_one() {
     let scratch = Scratch::new();
     let approved = scratch.context().approved;
     Root::replace(&approved, &Authority::new().root_text(), 0).expect("kept");

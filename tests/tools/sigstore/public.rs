@@ -1,4 +1,4 @@
-//! Bundles that people made with Sigstore's own instances, checked against the embedded root and that of the staging instance.
+//! Tests bundles made with Sigstore's public instances, against the embedded root and the root of the staging instance.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ const CONDA_2: &str = include_str!("../../fixtures/sigstore/conda-rekor2.json");
 const STAGING: &str = include_str!("../../fixtures/sigstore/staging-root.json");
 const OTHER_NAME: &str = include_str!("../../fixtures/sigstore/other-name.json");
 
-/// Who published the package of npm's.
+/// The publisher of the npm package.
 const RELEASE: &str = "github-workflow:sigstore/sigstore-js/.github/workflows/release.yml@refs/heads/main";
 
 fn read(text: &str) -> Bundle {
     Bundle::read(text, &Root::Embedded)
 }
 
-/// The root of the staging instance.
+/// Returns the root of the staging instance.
 fn staging() -> Root {
     Root::Replaced(Arc::new(Replaced { text: STAGING.to_owned(), since: 0 }))
 }
 
 #[test]
-fn who_signed_is_told_by_the_certificate() {
+fn the_signer_is_read_from_the_certificate() {
     for (text, expected) in [
         (NPM, RELEASE),
         (CONDA, "github-workflow:prefix-dev/sigstore-example/.github/workflows/action.yaml@refs/heads/main"),
@@ -44,7 +44,7 @@ fn who_signed_is_told_by_the_certificate() {
 }
 
 #[test]
-fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
+fn x1_the_provenance_of_an_npm_package_does_not_cover_a_tool() {
     let bundle = read(NPM);
     let statement = bundle.statement.as_ref().expect("a statement");
     assert_eq!((statement.assertion(), statement.about(&subject())), (Assertion::Made, About::OtherTool));
@@ -53,14 +53,14 @@ fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
     let [counted] = &verdict.attestations[..] else { panic!("{verdict:?}") };
     assert_eq!(counted.identity.as_ref().map(|identity| identity.as_str()), Some(RELEASE));
     assert_eq!(counted.why, "the statement is about a different tool or version");
-    // What conda's say is nothing that counts for a tool.
+    // The statement in conda's bundle has a type that does not count for tools.
     let verdict = weigh(&Bundle::read(CONDA_2, &staging()), "github:jku@goto.fi");
     assert_eq!(verdict.status, Status::Unverified);
     assert!(verdict.attestations[0].why.contains("predicate has the unsupported type"), "{verdict:?}");
 }
 
 #[test]
-fn another_root_believes_none_of_them() {
+fn another_root_trusts_none_of_them() {
     let authority = Authority::new();
     for text in [NPM, CONDA, CONDA_2] {
         assert!(refused(&Bundle::read(text, &authority.root())).starts_with("the bundle does not verify"));
@@ -68,9 +68,9 @@ fn another_root_believes_none_of_them() {
     }
 }
 
-/// Each value of a bundle that somebody signed, changed: nobody signed it.
+/// Changes each value of a signed bundle. Then nobody counts as its signer.
 #[test]
-fn what_was_changed_is_signed_by_nobody() {
+fn a_changed_bundle_has_no_signer() {
     let entry = "/verificationMaterial/tlogEntries/0";
     let other: Value = serde_json::from_str(CONDA_2).expect("JSON");
     for (path, value) in [
@@ -106,7 +106,7 @@ fn what_was_changed_is_signed_by_nobody() {
         let bundle = read(&bundle.to_string());
         assert!(bundle.signers.iter().all(Result::is_err), "{path}: {bundle:?}");
     }
-    // Without its proof, and without its promise, which is all that tells the time.
+    // Remove the proof, and then the promise, which is the only source of the time.
     for part in ["inclusionProof", "inclusionPromise"] {
         let mut bundle: Value = serde_json::from_str(CONDA).expect("JSON");
         let entry = bundle.pointer_mut(entry).and_then(Value::as_object_mut).expect("an entry");
