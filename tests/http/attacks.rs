@@ -1,4 +1,4 @@
-//! Attacks on an HTTP server: slow clients, incomplete requests, oversized input, and foreign web pages.
+//! Tests attacks on an HTTP server: slow clients, incomplete requests, oversized input, and foreign web pages.
 
 use std::io::{BufReader, Read, Write};
 use std::net::Shutdown;

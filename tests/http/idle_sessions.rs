@@ -1,10 +1,10 @@
-//! Sessions that clients leave without ending them: their memory, and returning to them.
+//! Tests sessions that clients leave without ending them: their memory, and clients that return to them.
 
 use serde_json::json;
 
 use crate::support::{Http, Request, Scratch, http, memory};
 
-/// How many clients abandon a session in each round.
+/// The number of sessions that clients abandon in each round.
 const LEFT: u64 = 200;
 
 /// Waits until unused sessions rest. That happens after two seconds without a request, and is checked every second.

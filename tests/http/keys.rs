@@ -1,4 +1,4 @@
-//! Access keys over HTTP: which requests are admitted, what they may access, and the answers to the others.
+//! Tests access keys over HTTP: which requests are admitted, what they may access, and the answers to the others.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn call(key: &str, tool: &str, arguments: serde_json::Value) -> Request {
 }
 
 #[test]
-fn once_there_is_a_key_each_request_needs_one() {
+fn after_the_first_key_each_request_needs_one() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let open = http::modern("/mcp", "prompts/list", json!({}));
@@ -139,7 +139,7 @@ fn a_session_accepts_only_its_own_key() {
 }
 
 #[test]
-fn an_address_that_guesses_is_told_to_wait_and_a_good_key_still_comes_in() {
+fn a_client_that_guesses_keys_must_wait_but_a_valid_key_still_works() {
     let scratch = scratch();
     let key = key(&scratch, &["ci"]);
     let server = Http::start(&scratch, &[]);
@@ -240,7 +240,7 @@ fn streams_send_nothing_after_their_key_has_ended() {
 }
 
 #[test]
-fn nobody_is_let_in_from_outside_without_a_key() {
+fn requests_from_other_machines_need_a_key() {
     let scratch = scratch();
     let ran = scratch.run(&["serve", "--http", "--host", "0.0.0.0", "--port", "0"]);
     assert_eq!(ran.status, 1, "{ran}");

@@ -1,4 +1,4 @@
-//! Notifications of changes: clients get those that they asked for, and no others.
+//! Tests notifications of changes: clients get those that they asked for, and no others.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{Client, Http, Request, Scratch, Wait, http};
 const PROMPTS: &str = "notifications/prompts/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// How long to wait before concluding that no further message comes.
+/// The time to wait before concluding that no further message comes.
 const WHILE: Duration = Duration::from_millis(400);
 
 fn methods(messages: &[Value]) -> Vec<&str> {
@@ -23,7 +23,7 @@ fn listen(server: &Http, path: &str, wanted: Value) -> http::Events {
 }
 
 #[test]
-fn a_listen_stream_hears_what_it_asked_for() {
+fn a_listen_stream_gets_only_the_requested_notifications() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
     scratch.ok(&["resource", "create", "b", "file:///b", "1"]);
@@ -50,7 +50,7 @@ fn a_listen_stream_hears_what_it_asked_for() {
 }
 
 #[test]
-fn a_session_hears_of_lists_and_of_what_it_subscribed_to() {
+fn a_session_gets_list_changes_and_its_subscriptions() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///a", "1"]);
     let server = Http::start(&scratch, &[]);
@@ -89,7 +89,7 @@ fn changes_in_other_projects_are_not_reported() {
 }
 
 #[test]
-fn a_burst_is_one_message_and_none_is_lost() {
+fn many_changes_make_one_notification_and_none_is_lost() {
     let scratch = Scratch::with_project();
     let server = Http::start(&scratch, &[]);
     let events = listen(&server, "/mcp", json!({ "promptsListChanged": true }));

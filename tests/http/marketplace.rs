@@ -157,7 +157,7 @@ fn concurrent_clones_are_all_complete() {
 }
 
 #[test]
-fn a_key_is_needed_where_there_are_keys_and_shows_its_project_only() {
+fn if_there_are_keys_one_is_needed_and_shows_only_its_project() {
     let scratch = scratch();
     let server = serve(&scratch);
     let (all, of_q) = (key(&scratch, &["all"]), key(&scratch, &["of-q", "--project", "q"]));
@@ -333,7 +333,7 @@ fn servers_are_listed_in_pages_and_without_secrets() {
 }
 
 #[test]
-fn without_git_the_answer_says_so() {
+fn without_git_the_answer_reports_it() {
     let scratch = scratch();
     let mut command = scratch.command();
     command.env("PATH", scratch.path());

@@ -46,7 +46,7 @@ fn arguments(schema: &Value) -> Value {
 }
 
 #[test]
-fn a_reading_key_changes_no_row_whatever_it_calls() {
+fn a_read_only_key_changes_no_row_whatever_it_calls() {
     let scratch = Scratch::with_project();
     if !scratch.is_file() {
         return;

@@ -1,4 +1,5 @@
-//! Signing in with tokens of an issuer: which tokens are admitted, what they may access, and the answers to the others.
+//! Tests signing in with tokens of an issuer: which tokens are admitted, what they may access, and the answers to the
+//! others.
 
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ fn clients_are_told_where_to_sign_in() {
 }
 
 #[test]
-fn rules_say_what_someone_who_signed_in_may_do() {
+fn access_rules_decide_what_a_signed_in_person_may_do() {
     let ground = Ground::new(&[
         &["--claim", "groups=platform"],
         &["--claim", "groups=support", "--project", "q", "--read-only"],
@@ -265,7 +266,7 @@ fn tokens_of_each_algorithm_are_accepted() {
 }
 
 #[test]
-fn documents_of_an_issuer_are_read_with_care() {
+fn invalid_documents_of_an_issuer_are_refused() {
     let ground = Ground::new(&[&["--claim", "groups=platform"]]);
     let token = ground.token("/mcp", &["platform"]);
     let issuer = ground.issuer.url();
@@ -295,7 +296,7 @@ fn documents_of_an_issuer_are_read_with_care() {
 }
 
 #[test]
-fn a_token_is_in_no_log_and_no_row() {
+fn tokens_are_not_logged_or_stored() {
     let ground = Ground::new(&[&["--claim", "groups=platform"]]);
     let log = ground.scratch.path().join("log");
     let file = std::fs::File::create(&log).expect("a file");

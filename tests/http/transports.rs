@@ -33,7 +33,7 @@ fn the_newest_revision_needs_no_session() {
 }
 
 #[test]
-fn headers_that_say_something_else_than_the_body_are_refused() {
+fn headers_that_contradict_the_body_are_refused() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let good = http::modern("/mcp", "prompts/get", json!({ "name": "greet" }));
@@ -57,7 +57,7 @@ fn headers_that_say_something_else_than_the_body_are_refused() {
 }
 
 #[test]
-fn a_client_that_takes_anything_is_answered() {
+fn a_client_that_accepts_anything_gets_an_answer() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let good = http::modern("/mcp", "prompts/get", json!({ "name": "greet" }));
@@ -159,7 +159,7 @@ fn a_batch_is_answered_in_its_order() {
 }
 
 #[test]
-fn an_address_can_name_its_project() {
+fn a_url_can_name_a_project() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let of = |path: &str| server.modern(path, "prompts/list", json!({}))["result"]["prompts"][0]["name"].clone();
@@ -239,7 +239,7 @@ fn health_and_readiness_are_answered() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_reported() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);
     let ran = scratch.run(&["serve", "--http", "--port", &server.address.port().to_string()]);
@@ -357,7 +357,7 @@ fn served_requests_are_counted() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_named() {
+fn unusable_certificates_are_reported() {
     let scratch = scratch();
     let file = scratch.file("none.pem", "no certificate");
     let name = file.display().to_string();

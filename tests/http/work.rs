@@ -1,4 +1,4 @@
-//! Long work over HTTP: progress messages, cancellation, and clients that lose their connection.
+//! Tests long work over HTTP: progress messages, cancellation, and clients that lose their connection.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Http, Request, Scratch, eventually, http};
 
-/// Enough commands that a deploy sends progress.
+/// A number of commands that is enough for a deploy to send progress.
 const NOTICED: usize = 1000;
 
-/// Enough commands that a deploy can be cancelled before it ends.
+/// A number of commands that is enough to cancel a deploy before it ends.
 const COMMANDS: usize = 5000;
 
 /// A project with many commands and one rule, the folder to deploy them to, and a server.
