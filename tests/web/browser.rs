@@ -1,4 +1,4 @@
-//! A browser for tests of the console: keeps the cookie, follows links, and presses the buttons of forms.
+//! Provides a browser for tests of the console. It keeps the cookie, follows links, and presses the buttons of forms.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
@@ -148,7 +148,7 @@ impl Browser {
         panic!("{to} does not end");
     }
 
-    /// Follows links from the inbox on, and returns the address and the response of each page.
+    /// Follows links from the inbox, and returns the address and the response of each page.
     pub fn crawl(&self) -> Vec<(String, Response)> {
         let mut known = BTreeSet::from(["/inbox".to_owned()]);
         let (mut next, mut found) = (vec!["/inbox".to_owned()], Vec::new());

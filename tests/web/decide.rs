@@ -1,4 +1,4 @@
-//! Deciding on the requests of agents in the browser: what a question shows, and pages that are out of date.
+//! Tests decisions about agents' requests in the browser: what a question shows, and outdated pages.
 
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn a_destructive_operation_needs_the_name_to_be_typed() {
 }
 
 #[test]
-fn a_page_that_is_older_than_what_is_stored_is_refused() {
+fn a_form_of_an_outdated_page_is_refused() {
     let (ground, mut client) = ground();
     execute(&mut client, create());
     let Some(browser) = opened(&ground, &[]) else { return };

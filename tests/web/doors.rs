@@ -1,4 +1,4 @@
-//! Requests that the addresses of the console refuse, and the security headers of every answer.
+//! Tests requests that the console refuses, and the security headers of every answer.
 
 use super::browser::forms;
 use super::{ground, opened, text};
@@ -116,7 +116,7 @@ fn a_link_signs_one_browser_in_once() {
 }
 
 #[test]
-fn a_session_is_good_for_its_own_console_only() {
+fn a_session_is_valid_only_for_its_own_console() {
     let (ground, _client) = ground();
     let Some(one) = opened(&ground, &[]) else { return };
     let Some(other) = opened(&ground, &[]) else { return };

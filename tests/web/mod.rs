@@ -1,4 +1,4 @@
-//! Tests the console in a browser end to end: the real binary at a terminal, and a browser that follows links and sends forms.
+//! Tests the console in a browser end to end, with the real binary at a terminal.
 
 mod browser;
 mod decide;

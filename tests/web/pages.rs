@@ -124,7 +124,7 @@ fn a_workflow_is_edited_checked_and_saved() {
 }
 
 #[test]
-fn each_screen_is_a_page_and_long_lists_go_on() {
+fn each_screen_is_a_page_and_long_lists_load_more() {
     let (ground, _client) = ground();
     for number in 0..12 {
         ground.scratch.ok(&["prompt", "create", &format!("prompt-{number:02}"), "Text."]);
