@@ -49,7 +49,7 @@ impl Http {
         Self::spawn(scratch.command().args(["--json", "serve", "--http", "--sse", "--port", "0"]).args(arguments))
     }
 
-    /// Starts `command`, which prints its address.
+    /// Starts `command`, which must print its address as JSON.
     pub fn spawn(command: &mut Command) -> Self {
         Self::spawn_with(command, Stdio::null())
     }
@@ -226,7 +226,7 @@ impl Request {
     }
 }
 
-/// Returns the request that begins a session of the revision `version`.
+/// Returns the request `initialize`, which begins a session of the revision `version`.
 pub fn hello(version: &str) -> Value {
     let client = json!({ "name": "test-client", "version": "1" });
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::tokens::Signer;
 
-/// A document that is served, with its status.
+/// A document to serve: its HTTP status and its text.
 type Document = (u16, String);
 
 /// An issuer that listens on a port of its own.
@@ -21,9 +21,9 @@ pub struct Issuer {
 struct State {
     /// The documents by their paths.
     documents: Vec<(String, Document)>,
-    /// Whether connections are closed without an answer.
+    /// Whether the issuer closes connections without an answer.
     is_down: bool,
-    /// The paths that were asked for.
+    /// The paths of the requests.
     seen: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Issuer {
         state.documents.push((path.to_owned(), (status, body)));
     }
 
-    /// Stops to answer, or answers again.
+    /// Makes the issuer close connections without an answer, or answer again.
     pub fn down(&self, is_down: bool) {
         self.state().is_down = is_down;
     }
@@ -76,7 +76,8 @@ impl Issuer {
         self.state().seen.iter().filter(|seen| *seen == path).count()
     }
 
-    /// Returns the claims of a good token for an audience, with some replaced, or removed by null. It expires in so many seconds.
+    /// Returns the claims of a valid token for an audience, which expires in this many seconds. `more` replaces claims,
+    /// or removes them by null.
     pub fn claims(&self, audience: &str, seconds: i64, more: Value) -> Value {
         let now = mcpkg_base::clock::Clock::system().now() / 1000;
         let mut claims =

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::seed::{runs_all, seed};
 use super::{BINARY, eventually};
 
-/// Returns the path of `tool`, if the machine has it.
+/// Returns the path of `tool`, if it is on PATH.
 pub fn finds(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
 }

@@ -26,13 +26,13 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl Signer {
-    /// A key for RS256: always the same one, since making one takes long.
+    /// Returns a key for RS256. It is always the same key, because making one takes long.
     pub fn rsa(id: &'static str) -> Self {
         let key = include_bytes!("../fixtures/rsa.pk8");
         Self { id, pair: Pair::Rsa(RsaKeyPair::from_pkcs8(key).expect("a key")) }
     }
 
-    /// A new key for ES256.
+    /// Makes a key for ES256.
     pub fn p256(id: &'static str) -> Self {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
@@ -40,7 +40,7 @@ impl Signer {
         Self { id, pair: Pair::P256(pair) }
     }
 
-    /// A new key for EdDSA.
+    /// Makes a key for EdDSA.
     pub fn ed25519(id: &'static str) -> Self {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
         Self { id, pair: Pair::Ed25519(Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key")) }
