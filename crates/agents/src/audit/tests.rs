@@ -39,7 +39,7 @@ fn the_table_is_complete_and_its_expressions_compile() {
 }
 
 #[test]
-fn places_count_from_one_and_what_is_hidden_is_shown() {
+fn positions_count_from_one_and_hidden_characters_are_shown() {
     let found = scan("a.md", "one\nzwölf x\u{202e}y\u{e0048}\u{e0069}\n");
     let places: Vec<_> = found.iter().map(|finding| (finding.rule.id, finding.at(), finding.shown.as_str())).collect();
     let shown = r#""zwölf x" <U+202E right-to-left> "y" <tags: "Hi">"#;

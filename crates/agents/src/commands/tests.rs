@@ -18,7 +18,7 @@ fn jinja(arguments: Vec<Argument>) -> Attributes {
 }
 
 #[test]
-fn what_mcp_has_no_place_for_stays_in_the_file() {
+fn front_matter_that_mcp_does_not_know_is_kept() {
     let file =
         "---\ndescription: Review a PR\nargument-hint: [pr]\nallowed-tools: Bash(git:*)\n---\nReview $1 as {{ x }}\n";
     let (mut attributes, text) = prompt(file);
@@ -62,19 +62,19 @@ fn only_declared_arguments_make_a_template() {
 }
 
 #[test]
-fn front_matter_takes_the_place_of_what_was_kept() {
+fn new_front_matter_replaces_the_stored_one() {
     let (attributes, text) = declared("---\nmodel: y\n---\nLook", true).unwrap().unwrap();
     assert_eq!((attributes.front_matter.as_deref(), text.as_str()), (Some("---\nmodel: y\n---\n"), "Look"));
     assert_eq!(declared("Look", true).unwrap(), None);
 }
 
 #[test]
-fn a_listed_file_is_read_as_what_it_was_written_from() {
+fn an_exported_file_is_read_back_as_the_same_prompt() {
     let file = "---\ndescription: Fix\nmodel: x\n---\nFix $1";
     let (known, text) = prompt(file);
     assert_eq!(exact("a", &known, &text).as_deref(), Some(file));
     assert_eq!(listed(file, &known), (known.clone(), text.clone()));
-    // Older exports contain the text alone.
+    // Older exports contain only the text.
     assert_eq!(listed("Fix $1 and $2", &known), (known.clone(), "Fix $1 and $2".to_owned()));
     // The exported file was edited, including its front matter.
     let (edited, text) = listed("---\ndescription: Mend\nmodel: x\n---\nMend $1", &known);
@@ -101,7 +101,7 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
 }
 
 #[test]
-fn what_mcpkg_wrote_itself_is_not_kept_twice() {
+fn front_matter_that_mcpkg_wrote_is_not_stored() {
     for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1", "$0"] {
         assert_eq!(prompt(file).0.front_matter, None, "{file}");
     }
@@ -111,7 +111,7 @@ fn what_mcpkg_wrote_itself_is_not_kept_twice() {
 }
 
 #[test]
-fn a_template_asks_for_its_arguments_as_commands_do() {
+fn a_template_declares_its_arguments_as_commands_do() {
     let file = |attributes: &Attributes, text: &str| to_file("a", attributes, text);
     let one = jinja(vec![argument("file", None, true)]);
     let text = "Look at {{ file }}{% if file %}!{% endif %}";
@@ -135,7 +135,7 @@ fn a_template_asks_for_its_arguments_as_commands_do() {
 }
 
 #[test]
-fn an_edited_template_is_refused_but_for_its_description() {
+fn the_text_of_a_template_cannot_be_edited_in_its_file() {
     let before = jinja(vec![argument("file", None, true)]);
     let text = "Look at {{ file }}";
     let edited = "---\ndescription: Looks\nmodel: x\n---\nLook at $ARGUMENTS";
@@ -179,7 +179,7 @@ fn a_command_of_opencode_counts_from_zero_in_claude_code() {
 }
 
 #[test]
-fn a24_arguments_are_those_that_claude_code_sees() {
+fn a24_arguments_are_the_same_as_in_claude_code() {
     let names = |file: &str| {
         let (attributes, _) = prompt(file);
         attributes.arguments.into_iter().map(|argument| argument.name).collect::<Vec<_>>()
@@ -195,7 +195,7 @@ fn a24_arguments_are_those_that_claude_code_sees() {
 }
 
 #[test]
-fn any_number_of_placeholders_is_read_in_a_moment() {
+fn many_placeholders_are_read_quickly() {
     let numbers: String = (0..100_000).map(|number| format!("${number} ")).collect();
     let (attributes, content) = prompt(&numbers);
     assert_eq!((attributes.arguments.len(), content.len()), (template::MAX_ARGUMENTS, numbers.len()));
@@ -269,7 +269,7 @@ proptest! {
     #![proptest_config(crate::seed::config(256))]
 
     #[test]
-    fn a_file_comes_out_to_the_byte(front in front(), body in BODY) {
+    fn a_file_survives_a_round_trip_byte_for_byte(front in front(), body in BODY) {
         let file = front + &body;
         for dialect in [Dialect::Claude, Dialect::OpenCode] {
             let Read { attributes, content, .. } = read(&file, dialect);
@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn a_listed_file_is_what_the_prompt_was(known in attributes(), was in (front(), BODY)) {
+    fn any_exported_file_is_read_back_as_the_same_prompt(known in attributes(), was in (front(), BODY)) {
         let text = was.0 + &was.1 + "x";
         let file = to_list("a", &known, &text);
         prop_assert_eq!(listed(&file, &known), (known, text), "{}", file);

@@ -40,7 +40,7 @@ fn a31_an_address_gets_the_type_that_claude_code_needs() {
 }
 
 #[test]
-fn a32_references_are_said_in_each_agents_own_words_or_not_at_all() {
+fn a32_references_are_converted_to_each_agents_syntax_or_left_out() {
     let headers = json!({ "type": "http", "url": "https://a", "headers": { "Authorization": "Bearer ${T:-x}" } });
     let bearer = read("claude_code", headers);
     let codex = dialect("codex").write(&bearer, false).expect("an entry");
@@ -80,14 +80,14 @@ fn a32_references_are_said_in_each_agents_own_words_or_not_at_all() {
 }
 
 #[test]
-fn a33_a_text_that_is_a_variables_name_is_not_given_to_copilot() {
+fn a33_a_value_that_copilot_would_read_as_a_variable_is_left_out() {
     let env = read("claude_code", json!({ "command": "a", "env": { "KEY": "HOME" } }));
     assert_eq!(dialect("copilot").write(&env, false), Err(Unsayable::Literal));
     assert!(dialect("cursor").write(&env, false).is_ok());
 }
 
 #[test]
-fn a38_what_an_agent_says_it_says_again() {
+fn a38_an_agents_entry_survives_a_round_trip() {
     for agent in agents::ALL {
         let dialect = &agent.servers;
         let stdio = Definition {
@@ -109,7 +109,7 @@ fn a38_what_an_agent_says_it_says_again() {
 }
 
 #[test]
-fn what_no_agent_would_start_is_no_server() {
+fn an_entry_that_no_agent_would_start_is_not_a_server() {
     for (agent, entry) in [
         ("claude_code", json!("npx")),
         ("claude_code", json!({})),
@@ -182,7 +182,7 @@ fn secrets_in_addresses_and_arguments_become_references() {
 }
 
 #[test]
-fn one_variable_stands_for_one_text() {
+fn equal_secrets_share_a_variable() {
     let mut secrets = Secrets::default();
     let mut take = |server: &str, text: &str| {
         let mut definition = read("claude_code", json!({ "command": "a", "env": { "KEY": text } }));
@@ -195,7 +195,7 @@ fn one_variable_stands_for_one_text() {
 }
 
 #[test]
-fn a34_a_file_without_secrets_stays_as_it_is_and_one_with_some_keeps_all_else() {
+fn a34_only_secrets_are_removed_from_a_file() {
     let take = |agent: &str, text: &str| dialect(agent).take_in(text, &mut Secrets::default()).expect("a file");
     let text = "{\n  // mine\n  \"inputs\": [{ \"id\": \"k\", \"type\": \"promptString\" }],\n  \"servers\": {\n    \"a\": \
         { \"command\": \"x\", \"env\": { \"K\": \"${input:k}\" }, \"sandbox\": true },\n  },\n}\n";

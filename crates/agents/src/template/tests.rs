@@ -23,7 +23,7 @@ fn renders_with_required_and_optional_arguments() {
 }
 
 #[test]
-fn is_strict_bounded_and_sees_no_files() {
+fn rendering_is_strict_limited_and_reads_no_files() {
     for (source, code) in [
         ("{{ nobody }}", Code::TemplateFailed),
         ("{% include '/etc/passwd' %}", Code::TemplateFailed),
@@ -37,7 +37,7 @@ fn is_strict_bounded_and_sees_no_files() {
 }
 
 #[test]
-fn knows_what_it_looks_up() {
+fn a_template_knows_its_variables() {
     let mut names = variables("{% for i in range(n) %}{{ i }}{{ a.b }}{% endfor %}{% set c = 1 %}{{ c }}").unwrap();
     names.sort_unstable();
     assert_eq!(names, ["a", "n"]);
@@ -62,7 +62,7 @@ fn render_on_a_small_stack(source: String, given: &[(&'static str, String)]) -> 
 }
 
 #[test]
-fn what_is_nested_too_deeply_is_refused_before_the_parser() {
+fn deep_nesting_is_refused_before_the_parser() {
     for (open, middle, close) in [
         ("{{ ", "not ", "x }}"),
         ("{{ ", "-", "1 }}"),
@@ -102,7 +102,7 @@ fn what_is_nested_too_deeply_is_refused_before_the_parser() {
 }
 
 #[test]
-fn what_could_grow_is_refused_with_its_line() {
+fn expressions_that_could_grow_are_refused_with_their_line() {
     for (source, what) in [
         ("{% set ns = namespace() %}", "calls other than `range`"),
         ("{% set ns.a = 1 %}", "`set` with anything but a single name"),
@@ -142,7 +142,7 @@ fn what_could_grow_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_is_too_much_ends_early() {
+fn a_render_over_the_limits_ends_early() {
     let value = |letter: &str| letter.repeat(100 << 10);
     let given = [("a", value("a")), ("b", value("b")), ("commas", ",".repeat(2000))];
     for (source, why) in [
@@ -176,13 +176,13 @@ fn what_is_too_much_ends_early() {
 }
 
 #[test]
-fn a_line_longer_than_minijinja_counts_is_no_panic() {
+fn a_very_long_line_causes_no_panic() {
     assert!(check(&format!("{}{{{{ 0xg }}}}", "x".repeat(70_000))).is_err());
     assert!(check(&"x".repeat(70_000)).is_ok());
 }
 
 #[test]
-fn what_templates_are_written_with_renders() {
+fn common_syntax_renders() {
     for (source, expected) in [
         ("{% for file in files|split(',') %}{{ loop.index }}. {{ file|trim }}\n{% endfor %}", "1. a\n2. b\n"),
         ("{% for a, b in [['x', 1], ['y', -2]] if a != 'y' %}{{ a }}{{ b }}{% else %}none{% endfor %}", "x1"),

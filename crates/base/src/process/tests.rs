@@ -26,7 +26,7 @@ fn printed(program: Program) -> String {
 }
 
 #[test]
-fn gives_and_takes_what_a_program_reads_and_prints() {
+fn a_program_gets_its_input_and_its_output_is_returned() {
     let output = run(shell("cat; echo no >&2; exit 3"), b"in", LONG).unwrap();
     assert_eq!((output.status.code(), output.stderr.text().as_str()), (Some(3), "no\n"));
     assert_eq!(output.stdout.whole().unwrap(), b"in");
@@ -38,7 +38,7 @@ fn gives_and_takes_what_a_program_reads_and_prints() {
 }
 
 #[test]
-fn both_outputs_are_one_stream_in_their_order_also_of_a_program_that_is_ended() {
+fn both_outputs_are_merged_in_order_even_if_the_program_is_killed() {
     let token = CancellationToken::new();
     let as_one = |script: &str, time| shell(script).run_as_one(&Limits::new(time, &token));
     let (status, printed) = as_one("echo 1; echo 2 >&2; echo 3; cat; exit 4", LONG);
@@ -67,7 +67,7 @@ fn keeps_the_beginning_and_the_end_of_a_long_output() {
 }
 
 #[test]
-fn a_program_gets_the_variables_that_it_is_to_have() {
+fn a_program_gets_only_the_given_variables() {
     // cargo sets the variables that start with `CARGO_` for tests.
     assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok() && std::env::var("PATH").is_ok());
     let names = |program: Program| {
@@ -91,7 +91,7 @@ fn a_program_gets_the_variables_that_it_is_to_have() {
 }
 
 #[test]
-fn arguments_reach_a_program_as_they_are() {
+fn arguments_reach_a_program_unchanged() {
     let odd = ["a b", "$(id)", "'", "", "-n", "\\", "é\n"];
     let seen = printed(Program::new("printf").args(["%s\\0"]).args(odd));
     assert_eq!(seen.split_terminator('\0').collect::<Vec<_>>(), odd);
@@ -121,7 +121,7 @@ fn assert_gone(id: &str) {
 }
 
 #[test]
-fn cancelling_wakes_the_wait_and_ends_a_program_with_those_it_started() {
+fn cancelling_ends_the_wait_the_program_and_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("child");
     let cancelled = CancellationToken::new();
@@ -138,7 +138,7 @@ fn cancelling_wakes_the_wait_and_ends_a_program_with_those_it_started() {
 }
 
 #[test]
-fn a_deadline_ends_a_program_by_asking_then_by_force() {
+fn at_the_deadline_a_program_is_asked_to_end_and_then_killed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("asked");
     let tidy = format!("trap 'echo yes > \"{}\"; exit' TERM; sleep 1000 & wait", file.display());
@@ -152,7 +152,7 @@ fn a_deadline_ends_a_program_by_asking_then_by_force() {
 }
 
 #[test]
-fn what_a_program_leaves_running_ends_with_it_unless_it_may_stay() {
+fn children_of_a_program_end_with_it_unless_they_may_stay() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("child");
     let leave = format!("sleep 1000 > /dev/null 2>&1 & echo $! > '{}'; echo done", file.display());
@@ -175,7 +175,7 @@ fn an_output_that_is_held_open_is_not_waited_for() {
 }
 
 #[test]
-fn a_program_with_pipes_is_talked_to_and_ended() {
+fn a_program_with_pipes_exchanges_messages_and_is_ended() {
     let mut running = shell("while read line; do echo \"<$line>\"; done; echo bye >&2; exit 4").start().unwrap();
     let (mut stdin, stdout) = (running.stdin().unwrap(), running.stdout().unwrap());
     let mut lines = BufReader::new(stdout).lines();

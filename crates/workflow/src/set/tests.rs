@@ -96,7 +96,7 @@ fn a_step_follows_the_last_one_as_its_author_spaces_them() {
 }
 
 #[test]
-fn what_is_removed_takes_its_line() {
+fn removing_a_value_removes_its_line() {
     let name = TEXT.replace("      name:  'web'   # keep\n", "");
     assert_eq!(mended_by(TEXT, vec![&edit(TEXT, "/steps/0/with/name", Change::Remove).unwrap()]).0, name);
     assert_eq!(removed(TEXT, "/steps/1"), TEXT.replace("  - {id: list, run: 'apps:list', with: {page: 1}}\n", ""));
@@ -163,7 +163,7 @@ proptest! {
     #![proptest_config(crate::seed::config(512))]
 
     #[test]
-    fn an_edit_changes_its_span_alone_and_every_comment_stays(
+    fn an_edit_changes_only_its_span_and_keeps_every_comment(
         text in workflow(),
         step in 0_usize..5,
         name in prop::sample::select(vec!["name", "region", "plan", "size", "note"]),

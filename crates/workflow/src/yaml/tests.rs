@@ -13,7 +13,7 @@ fn value(text: &str) -> Value {
 }
 
 #[test]
-fn a_text_is_a_value_whose_parts_know_their_places() {
+fn a_parsed_value_knows_the_positions_of_its_parts() {
     let text = "a: 1\nb:\n  - x: \"é z\"\n  - [z, 'w']\n\"c/d\": |\n  one\n  two\n";
     let read = super::read(text);
     assert_eq!(read.findings, []);
@@ -36,7 +36,7 @@ fn a_text_is_a_value_whose_parts_know_their_places() {
 }
 
 #[test]
-fn json_goes_the_same_way() {
+fn json_is_parsed_in_the_same_way() {
     assert_eq!(
         value("{\n\t\"a\": [1, -2.5, true, null],\n\t\"b\": \"\\ud83d\\ude00 \\/ \\n\"\n}"),
         json!({
@@ -49,7 +49,7 @@ fn json_goes_the_same_way() {
 }
 
 #[test]
-fn what_is_no_part_of_the_subset_is_refused_at_its_place() {
+fn unsupported_yaml_is_refused_at_its_position() {
     assert_eq!(found("a: 1\nb: 2\na: 3\n"), [("duplicate_key", 3, 1)]);
     assert_eq!(found("a: 1\n---\nb: 2\n"), [("multi_document", 2, 1)]);
     assert_eq!(found("%YAML 1.2\n---\na: 1\n"), [("unsupported_yaml", 1, 1)]);
@@ -64,12 +64,12 @@ fn what_is_no_part_of_the_subset_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_key_that_comes_twice_leaves_the_first_value() {
+fn a_duplicate_key_keeps_the_first_value() {
     assert_eq!(super::read("a: 1\na: {b: [2]}\nc: 3\n").value, Some(json!({ "a": 1, "c": 3 })));
 }
 
 #[test]
-fn a_template_without_quotes_inside_of_braces_is_pointed_at() {
+fn an_unquoted_template_in_braces_is_reported() {
     let read = super::read("{app: ${{ inputs.app }}}");
     assert_eq!(found("{app: ${{ inputs.app }}}"), [("yaml_syntax", 1, 8)]);
     assert!(read.findings[0].hint.as_ref().unwrap().contains("quotes"), "{:?}", read.findings);
@@ -77,7 +77,7 @@ fn a_template_without_quotes_inside_of_braces_is_pointed_at() {
 }
 
 #[test]
-fn braces_without_the_dollar_are_a_template_that_was_meant() {
+fn braces_without_a_dollar_are_reported_as_a_template() {
     let text = "with:\n  app: {{ inputs.app }}\n";
     let read = super::read(text);
     assert_eq!(found(text), [("mustache_without_dollar", 2, 8)]);
@@ -88,7 +88,7 @@ fn braces_without_the_dollar_are_a_template_that_was_meant() {
 }
 
 #[test]
-fn an_aliased_value_stands_where_it_is_used() {
+fn an_aliased_value_has_the_position_of_its_use() {
     let text = "a: &x\n  b: [1]\nc: *x\n";
     let read = super::read(text);
     assert_eq!(read.value, Some(json!({ "a": { "b": [1] }, "c": { "b": [1] } })));
@@ -98,7 +98,7 @@ fn an_aliased_value_stands_where_it_is_used() {
 }
 
 #[test]
-fn what_is_too_much_is_refused_before_it_costs() {
+fn oversized_texts_are_refused_early() {
     assert_eq!(found(&"[".repeat(5000))[0].0, "limit_exceeded");
     assert_eq!(found(&format!("{}1{}", "{a: ".repeat(80), "}".repeat(80)))[0].0, "limit_exceeded");
     let mut deep = String::new();
@@ -119,7 +119,7 @@ fn what_is_too_much_is_refused_before_it_costs() {
 }
 
 #[test]
-fn a_place_in_the_text_is_a_value() {
+fn a_position_in_the_text_leads_to_a_value() {
     let text = "a: 1\nb:\n  - x: {y: 2, z: }\n    w:\n  - [p, q]\n";
     let places = super::read(text).places;
     for ((line, column), pointer) in [

@@ -56,7 +56,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn faults_have_their_places_all_of_them() {
+fn all_errors_are_reported_with_their_positions() {
     let text = "[workspace]\nname = 1\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\npath = \"../a\"\n\n[[repos]]\nname = \"a\"\nurl = \"u\"\n";
     let error = read_text(text).unwrap_err();
     assert_eq!(error.code(), Code::WorkspaceInvalid);
@@ -72,7 +72,7 @@ fn faults_have_their_places_all_of_them() {
 }
 
 #[test]
-fn nothing_is_waited_for_longer_than_a_day() {
+fn no_timeout_is_longer_than_a_day() {
     let text = |seconds: &str| format!("[workspace]\nname = \"a\"\n[gate]\ntimeout_secs = {seconds}\n");
     assert_eq!(read_text(&text("86400")).unwrap().gate.timeout, Duration::from_secs(86_400));
     for seconds in ["0", "-1", "86401", "9223372036854775807"] {
@@ -82,7 +82,7 @@ fn nothing_is_waited_for_longer_than_a_day() {
 }
 
 #[test]
-fn what_nothing_reads_is_a_warning_with_what_was_meant() {
+fn an_unknown_key_is_a_warning_with_a_similar_key() {
     let text = "[workspace]\nname = \"a\"\n[flow]\nmain_brunch = \"trunk\"\n";
     let warnings = read_text(text).unwrap().warnings;
     assert_eq!(
@@ -95,7 +95,7 @@ fn what_nothing_reads_is_a_warning_with_what_was_meant() {
 }
 
 #[test]
-fn x28_a_cycle_is_named_whole_and_an_unknown_dependency_with_the_nearest() {
+fn x28_a_cycle_is_shown_completely_and_an_unknown_dependency_with_a_similar_name() {
     let repo = |name: &str, on: &str| format!("[[repos]]\nname = \"{name}\"\nurl = \"u\"\ndepends_on = [{on}]\n");
     let text = |repos: &[(&str, &str)]| {
         let repos: String = repos.iter().map(|(name, on)| repo(name, on)).collect();
@@ -109,7 +109,7 @@ fn x28_a_cycle_is_named_whole_and_an_unknown_dependency_with_the_nearest() {
 }
 
 #[test]
-fn an_edit_leaves_the_rest_to_the_byte() {
+fn an_edit_keeps_the_rest_byte_for_byte() {
     let manifest = read_text(WHOLE).unwrap();
     let new = NewRepo { name: "web", url: "https://example.org/web.git", path: "web", default_branch: "main" };
     let added = add(WHOLE, "m", &manifest, &new).unwrap();

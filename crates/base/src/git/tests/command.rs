@@ -13,7 +13,7 @@ fn within<T>(time: Duration, f: impl FnOnce(&Limits<'_>) -> T) -> T {
 }
 
 #[test]
-fn says_what_git_said() {
+fn errors_contain_gits_message() {
     let folder = tempfile::tempdir().unwrap();
     let run = |folder: &Path, args: &[&str]| within(LOCAL, |limits| run(folder, args, limits));
     let error = run(folder.path(), &["ls-remote", "--", "https://u:secret@h.invalid:1/x y"]).unwrap_err();

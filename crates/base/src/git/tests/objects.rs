@@ -13,7 +13,7 @@ use super::Repository;
 const RELEASES: [Version; 2] = [Version::OLDEST, Version::ATTRIBUTES_OF_TREE];
 
 #[test]
-fn a_merge_goes_by_the_attributes_of_its_target() {
+fn a_merge_uses_the_attributes_of_its_target() {
     let repository = Repository::new();
     repository.commit("docs/.gitattributes", "*.log merge=union\n");
     repository.commit("docs/a.log", "base\n");
@@ -133,7 +133,7 @@ fn a_tree_gets_a_file_and_keeps_all_else() {
 }
 
 #[test]
-fn branches_tell_what_they_follow_and_where_they_are_checked_out() {
+fn branches_have_their_upstream_and_their_work_tree() {
     let repository = Repository::new();
     let git = repository.git();
     let bare = repository.top.with_file_name("bare.git");
@@ -154,7 +154,7 @@ fn branches_tell_what_they_follow_and_where_they_are_checked_out() {
 }
 
 #[test]
-fn a_status_tells_files_and_an_operation_in_progress() {
+fn a_status_contains_files_and_an_operation_in_progress() {
     let repository = Repository::new();
     let git = repository.git();
     repository.commit(".gitignore", "*.env\ntarget/\n");
@@ -179,7 +179,7 @@ fn a_status_tells_files_and_an_operation_in_progress() {
 }
 
 #[test]
-fn no_repository_around_a_folder_is_taken_for_it() {
+fn a_repository_around_a_folder_is_not_used() {
     let repository = Repository::new();
     let inside = repository.path("inside");
     std::fs::create_dir(&inside).unwrap();
@@ -189,7 +189,7 @@ fn no_repository_around_a_folder_is_taken_for_it() {
 }
 
 #[test]
-fn only_a_whole_hash_is_a_commits() {
+fn an_abbreviated_hash_is_not_a_commit() {
     let is_commit = |digit: &str, length| crate::git::is_commit(&digit.repeat(length));
     assert!(is_commit("a", 40) && is_commit("0", 64));
     assert!(!is_commit("a", 7) && !is_commit("g", 40));

@@ -19,7 +19,7 @@ fn found(git: &Git<'_>, files: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_removed_work_tree_comes_back_to_the_byte() {
+fn a_removed_work_tree_is_restored_byte_for_byte() {
     let repository = Repository::new();
     repository.commit(".gitattributes", "*.txt text eol=lf\n*.up filter=upper\n");
     repository.commit(".gitignore", ".env\ntarget/\n");
@@ -85,7 +85,7 @@ fn a_removed_work_tree_comes_back_to_the_byte() {
 }
 
 #[test]
-fn conflicts_and_a_branch_without_a_commit_are_taken_too() {
+fn snapshots_include_conflicts_and_branches_without_a_commit() {
     let repository = Repository::new();
     repository.run(&["switch", "--quiet", "-c", "feature"]);
     repository.commit("a.txt", "branch\n");
@@ -112,7 +112,7 @@ fn conflicts_and_a_branch_without_a_commit_are_taken_too() {
 }
 
 #[test]
-fn work_trees_are_listed_added_and_forgotten() {
+fn work_trees_are_listed_added_and_removed() {
     let repository = Repository::new();
     let git = repository.git();
     let at = |name: &str| repository.top.with_file_name(name);
@@ -139,7 +139,7 @@ fn work_trees_are_listed_added_and_forgotten() {
 }
 
 #[test]
-fn what_another_git_has_locked_is_waited_for_and_then_said() {
+fn a_lock_of_another_git_is_waited_for_and_then_reported() {
     let repository = Repository::new();
     let git = repository.git();
     let lock = repository.path(".git/index.lock");

@@ -58,7 +58,7 @@ fn a_ref_that_moved_is_found_and_nothing_moves() {
 }
 
 #[test]
-fn what_is_dropped_moves_nothing() {
+fn a_dropped_transaction_moves_nothing() {
     let repository = Repository::new();
     let (git, old) = (repository.git(), repository.at("HEAD"));
     let mut transaction = Transaction::begin(&git, "a test").unwrap();
@@ -70,7 +70,7 @@ fn what_is_dropped_moves_nothing() {
 }
 
 #[test]
-fn a_locked_ref_and_a_cancelled_call_are_said() {
+fn a_locked_ref_and_a_cancelled_call_are_errors() {
     let repository = Repository::new();
     let (git, old) = (repository.git(), repository.at("HEAD"));
     let begin = || {

@@ -43,7 +43,7 @@ fn tokens_of_services_are_hidden() {
 }
 
 #[test]
-fn what_stands_behind_a_secrets_name_is_hidden() {
+fn the_value_after_a_secrets_name_is_hidden() {
     for (text, safe) in [
         ("password: x", "password: ***"),
         ("PASSWORD=hunter2\nnext", "PASSWORD=***\nnext"),
@@ -79,7 +79,7 @@ fn what_stands_behind_a_secrets_name_is_hidden() {
 }
 
 #[test]
-fn what_makes_a_long_line_of_nothing_costs_little() {
+fn long_lines_without_secrets_are_scanned_quickly() {
     for part in HOSTILE {
         let begun = std::time::Instant::now();
         hidden_in(&part.repeat((512 << 10) / part.len()));
@@ -175,7 +175,7 @@ fn private_keys_are_hidden_whole() {
 }
 
 #[test]
-fn what_was_cut_leaves_no_half_of_a_secret() {
+fn a_truncated_secret_is_hidden() {
     assert_eq!(hidden_in_beginning("got ghp_01"), "got ***");
     assert_eq!(hidden_in_beginning("password: hun"), "password: ***");
     assert_eq!(hidden_in_end("ter2 and more"), "*** and more");
@@ -186,7 +186,7 @@ fn what_was_cut_leaves_no_half_of_a_secret() {
 }
 
 #[test]
-fn nothing_of_a_secret_is_left_and_everything_else_is() {
+fn secrets_are_hidden_and_everything_else_is_kept() {
     for (name, text, secret) in shapes() {
         let between = format!("before\n{text}\nafter it");
         for text in [text.clone(), between, format!("{text}\n"), text.replace('\n', "\r\n")] {

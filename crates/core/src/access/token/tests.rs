@@ -1,4 +1,4 @@
-//! Tokens that are accepted, and the attacks that are refused.
+//! Tests which tokens are accepted, and which attacks are refused.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use tokens::{Signer, encode};
 
 const ISSUER: &str = "https://login.example/realms/team";
 const AUDIENCE: &str = "https://mcp.example/mcp";
-/// The time of all tests, in seconds.
+/// The current time in these tests, in seconds.
 const NOW: i64 = 1_800_000_000;
 
-/// Returns the claims of a good token, with some replaced, or removed by null.
+/// Returns the claims of a valid token. `more` replaces claims, or removes them by null.
 fn claims(more: Value) -> Value {
     let mut claims = json!({
         "iss": ISSUER, "aud": AUDIENCE, "sub": "u1", "client_id": "c1", "exp": NOW + 300, "iat": NOW, "groups": ["platform"],
@@ -162,7 +162,7 @@ fn publish_at(issuer: &Issuer, signer: &Signer, at: Instant) {
 }
 
 #[test]
-fn key_sets_are_read_with_care() {
+fn invalid_keys_in_a_key_set_are_ignored() {
     let good = Signer::p256("p").public();
     let with = |name: &str, value: Value| {
         let mut key = good.clone();
@@ -190,7 +190,7 @@ fn key_sets_are_read_with_care() {
 }
 
 #[test]
-fn people_and_programs_have_names_that_nobody_else_can_take() {
+fn people_and_programs_have_distinct_names() {
     let name = |more: Value| {
         let all = claims(more);
         Claims::check(all.as_object().expect("claims").clone(), ISSUER, NOW * 1000)
@@ -232,7 +232,7 @@ fn claims_are_found_by_their_name_or_path() {
 }
 
 #[test]
-fn a_token_is_told_from_a_key() {
+fn a_token_is_distinguished_from_a_key() {
     let token = Signer::p256("p").token(&claims(json!({ "exp": 1 })));
     assert!(is_token(&token));
     for other in ["", "a.b.c", "mcpkg_0123456789ab_00", &token[1..], &format!("{token}.x"), "eyJ9.e30.x"] {

@@ -159,7 +159,7 @@ fn query(text: &str, offline: bool) -> Query {
 }
 
 #[test]
-fn a_sound_registry_is_asked_by_the_originals_paths() {
+fn a_correct_registry_gets_requests_with_the_originals_paths() {
     let server = sound(b"good", |_, _| None);
     let ground = ground(&server);
     let resolved = ground.resolve("a/one").unwrap();
@@ -173,7 +173,7 @@ fn a_sound_registry_is_asked_by_the_originals_paths() {
 }
 
 #[test]
-fn answers_that_are_none_of_a_registry_are_refused() {
+fn invalid_responses_are_refused() {
     let html = || with("200 OK", "Content-Type: text/html\r\n", b"<html>Sign in</html>");
     let other = || ok(&json!({ "name": "a/other", "version": "1.0.0", "bundle": { "hash": "sha256:00" } }));
     for (part, sent, expected) in [
@@ -205,7 +205,7 @@ fn answers_that_are_none_of_a_registry_are_refused() {
 }
 
 #[test]
-fn x3_an_etag_changes_nothing_of_what_is_compared() {
+fn x3_an_etag_does_not_replace_the_digest_check() {
     let digest = format!("ETag: \"sha256:{}\"\r\n", sha256::hex(b"good"));
     let server =
         sound(b"good", move |_, asked| asked.line.ends_with("/download").then(|| with("200 OK", &digest, b"evil")));
@@ -249,7 +249,7 @@ fn redirects_stay_on_their_scheme_and_the_token_at_its_origin() {
 }
 
 #[test]
-fn what_passes_is_asked_again_and_what_does_not_is_not() {
+fn temporary_failures_are_retried_and_permanent_ones_are_not() {
     let counted = |server: &Server| server.lines().iter().filter(|line| *line == "GET /tools/a/one").count();
     let first = |times: usize, sent: fn() -> Sent| sound(b"good", move |before, _| (before < times).then(sent));
     for sent in [
@@ -278,7 +278,7 @@ fn what_passes_is_asked_again_and_what_does_not_is_not() {
 }
 
 #[test]
-fn a_registry_that_says_nothing_is_given_up_and_a_cancelled_call_at_once() {
+fn a_silent_registry_times_out_and_a_cancelled_call_ends_at_once() {
     for sent in [b"".as_slice(), b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"] {
         let server = on("GET /tools/a/one", move || Sent::AndSilence(sent.to_vec()));
         let ground = ground(&server);
@@ -299,7 +299,7 @@ fn a_registry_that_says_nothing_is_given_up_and_a_cancelled_call_at_once() {
 }
 
 #[test]
-fn answers_to_searches_are_kept_for_an_hour_and_stand_in_afterwards() {
+fn search_responses_are_cached_for_an_hour_and_used_later_if_the_registry_fails() {
     let up = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let switch = Arc::clone(&up);
     let server = sound(b"good", move |_, asked| {
@@ -334,7 +334,7 @@ fn answers_to_searches_are_kept_for_an_hour_and_stand_in_afterwards() {
 }
 
 #[test]
-fn a_search_goes_on_without_a_registry_that_is_gone() {
+fn a_search_skips_a_registry_that_is_gone() {
     let server = Server::start(|before, _| match before {
         0 => ok(&json!({ "tools": [{ "name": "a/one", "version": "1.0.0", "description": "d" }], "total": 1 })),
         _ => with("503 Busy", "Retry-After: 86400\r\n", b""),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_index_is_made_from_the_files_and_believed_for_nothing_but_words() {
+fn an_index_is_made_from_the_files_and_used_only_for_searches() {
     let ground = Ground::new();
     let path = ground.directory("team");
     ground.publish("team", "a/one@1.0.0", b"1").unwrap();
@@ -68,7 +68,7 @@ fn x60_nothing_but_regular_files_below_the_root_is_read() {
 }
 
 #[test]
-fn what_a_publish_that_was_killed_left_is_swept_and_was_never_seen() {
+fn remains_of_a_killed_publish_are_invisible_and_removed() {
     let ground = Ground::new();
     let path = ground.directory("team");
     let left = path.join("tools/.publishing-0123/attestations");

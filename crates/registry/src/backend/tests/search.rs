@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn registries_are_asked_in_their_order_and_a_missing_one_hides_nothing_it_had() {
+fn registries_are_searched_in_order_and_a_missing_one_keeps_its_known_tools() {
     let ground = Ground::new();
     let first = ground.directory("first");
     ground.directory("second");
@@ -24,7 +24,7 @@ fn registries_are_asked_in_their_order_and_a_missing_one_hides_nothing_it_had() 
 }
 
 #[test]
-fn a_registry_that_a_stranger_named_is_not_asked() {
+fn an_unapproved_registry_is_not_contacted() {
     let ground = Ground::new();
     let path = ground.folder.path().join("evil");
     Directory::create("evil", &path).unwrap();
@@ -78,7 +78,7 @@ fn x58_any_text_is_a_query() {
 }
 
 #[test]
-fn x59_the_total_counts_matches_and_tags_are_looked_at_before_the_limit() {
+fn x59_the_total_counts_all_matches_and_tags_filter_before_the_limit() {
     let ground = Ground::new();
     ground.directory("team");
     for registry in ["local", "team"] {
@@ -97,7 +97,7 @@ fn x59_the_total_counts_matches_and_tags_are_looked_at_before_the_limit() {
 }
 
 #[test]
-fn what_is_unlisted_private_or_yanked_is_not_found() {
+fn unlisted_private_and_yanked_tools_are_not_found() {
     let ground = Ground::new();
     ground.directory("team");
     for registry in ["local", "team"] {
@@ -120,7 +120,7 @@ fn what_is_unlisted_private_or_yanked_is_not_found() {
 }
 
 #[test]
-fn one_registry_that_cannot_be_asked_costs_its_line_alone() {
+fn an_unreachable_registry_does_not_affect_the_others() {
     let ground = Ground::new();
     ground.publish("local", "a/pdf@1.0.0", b"1").unwrap();
     let path = ground.directory("stick");
@@ -136,7 +136,7 @@ fn one_registry_that_cannot_be_asked_costs_its_line_alone() {
 }
 
 #[test]
-fn who_may_only_read_searches_what_is_listed_and_changes_nothing() {
+fn a_read_only_search_changes_nothing() {
     let ground = Ground::new();
     ground.directory("team");
     ground.publish("team", "a/one@1.0.0", b"1").unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn this_database_and_a_folder_are_registries_alike() {
+fn this_database_and_a_folder_behave_alike_as_registries() {
     let ground = Ground::new();
     ground.directory("team");
     for registry in ["local", "team"] {
@@ -62,7 +62,7 @@ fn x46_x57_a_version_is_chosen_by_semver_among_what_is_neither_yanked_nor_a_pre_
 }
 
 #[test]
-fn a_yank_that_was_seen_stays_seen_but_for_what_is_kept_here() {
+fn a_known_yank_is_remembered_except_in_the_local_registry() {
     let ground = Ground::new();
     ground.directory("team");
     for registry in ["local", "team"] {

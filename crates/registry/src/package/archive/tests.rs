@@ -87,7 +87,7 @@ fn x65_the_same_tree_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_is_made_or_secret_stays_out() {
+fn generated_and_secret_files_are_not_packed() {
     let left_out = [
         ".env",
         ".env.local",
@@ -214,7 +214,7 @@ fn x64_names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn x64_what_is_no_plain_file_is_refused() {
+fn x64_entries_other_than_plain_files_are_refused() {
     for (kind, rule) in [
         (b'1', "link"),
         (b'2', "link"),
@@ -238,7 +238,7 @@ fn x64_what_is_no_plain_file_is_refused() {
 }
 
 #[test]
-fn x64_what_is_too_much_is_refused() {
+fn x64_archives_over_the_limits_are_refused() {
     assert_refused(vec![0; (50 << 20) + 1], "packed_size");
     let many: Vec<Vec<u8>> = (0..=10_000).map(|at| entry(format!("f{at}").as_bytes(), b'0', b"")).collect();
     assert_refused(archive(&many), "members");
@@ -290,7 +290,7 @@ fn x64_nothing_hides_behind_the_end() {
 }
 
 #[test]
-fn an_archive_without_a_whole_manifest_is_none() {
+fn an_archive_without_a_valid_manifest_is_refused() {
     let of = |manifest: &str| {
         let mut tar = entry(b"enact.yaml", b'0', manifest.as_bytes());
         tar.extend([0; 1024]);
@@ -307,7 +307,7 @@ fn an_archive_without_a_whole_manifest_is_none() {
 }
 
 #[test]
-fn x35_x60_files_are_unpacked_beside_and_whole_or_not_at_all() {
+fn x35_x60_an_archive_is_unpacked_completely_or_not_at_all() {
     let tree = tempfile::tempdir().unwrap();
     let opened = open(archive(&[entry(b"b/run", b'0', b"y"), entry(b"empty/", b'5', b"")])).unwrap();
     let place = tree.path().join("place");
@@ -330,7 +330,7 @@ proptest! {
     #![proptest_config(crate::seed::config(64))]
 
     #[test]
-    fn packed_unpacked_and_packed_again_is_the_same(
+    fn packing_an_unpacked_archive_gives_the_same_bytes(
         files in prop::collection::btree_map("[a-z]{1,3}(/[a-z]{1,3}){0,2}", prop::collection::vec(any::<u8>(), 0..300), 0..8)
     ) {
         let tree = folder(&[]);
@@ -356,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_archive_is_refused_or_another_one(at in any::<prop::sample::Index>(), bit in 0..8u8) {
+    fn a_damaged_archive_is_refused_or_has_another_digest(at in any::<prop::sample::Index>(), bit in 0..8u8) {
         let good = archive(&[entry(b"x", b'0', b"y")]);
         let mut bad = good.clone();
         bad[at.index(good.len())] ^= 1u8 << bit;

@@ -48,7 +48,7 @@ fn the_first_file_that_exists_is_the_manifest() {
 }
 
 #[test]
-fn x19_what_stands_in_skill_md_is_filled_in_before_the_check() {
+fn x19_fields_from_skill_md_are_filled_in_before_the_check() {
     let skill = "---\nname: other\ndescription: From the skill\nlicense: MIT\nversion: 9.9.9\n---\n\n# Doc\n";
     let manifest = good(&[("SKILL.md", skill), ("skill.yml", "name: a/b\nversion: 1.0.0\ncommand: echo hi\n")]);
     assert_eq!(manifest.description, "From the skill");
@@ -156,7 +156,7 @@ fn a_command_is_the_action_main() {
 }
 
 #[test]
-fn an_error_has_its_place_and_all_are_told() {
+fn all_errors_are_reported_with_their_positions() {
     let found =
         errors("name: A/b\ndescription: ''\nversion: 1.0\ntimeout: 5 min\nscripts:\n  x y: ls\n  z:\n    title: Z\n");
     let places: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
@@ -176,7 +176,7 @@ fn an_error_has_its_place_and_all_are_told() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_an_error() {
+fn a_broken_rule_is_an_error() {
     for (yaml, says) in [
         ("", "empty"),
         ("- a\n", "not a mapping"),
@@ -232,7 +232,7 @@ fn what_breaks_a_rule_is_an_error() {
 }
 
 #[test]
-fn what_could_be_better_is_a_warning() {
+fn a_possible_improvement_is_a_warning() {
     let found = warnings(&format!(
         "{BARE}descripton: y\nx-own: 1\nzzz: 1\nenv:\n  A: {{ secret: true, default: a }}\n  B: {{ required: true, default: b \
             }}\nresources: {{ gpu: 1 }}\ninputSchema: {{ properties: {{ u: {{}} }} }}\nscripts: {{ a: 'w -u {{{{u}}}} | wc' }}\n"
@@ -258,7 +258,7 @@ fn what_could_be_better_is_a_warning() {
 }
 
 #[test]
-fn a_parameter_that_goes_nowhere_is_told() {
+fn an_unused_parameter_is_reported() {
     let yaml = format!(
         "{BARE}inputSchema: {{ properties: {{ city: {{}}, days: {{}} }} }}\nscripts: {{ a: 'w ${{city}} {{{{city}}}}' }}\n"
     );
@@ -272,7 +272,7 @@ fn a_parameter_that_goes_nowhere_is_told() {
 }
 
 #[test]
-fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
+fn schema_errors_have_a_line_and_do_not_hide_warnings() {
     let yaml =
         format!("{BARE}descripton: y\ninputSchema:\n  properties:\n    a:\n      type: strin\nscripts: {{ a: w }}\n");
     let found = errors(&yaml);
@@ -285,7 +285,7 @@ fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
 }
 
 #[test]
-fn x16_what_is_published_has_a_version_and_a_publisher() {
+fn x16_a_published_package_needs_a_version_and_a_publisher() {
     assert!(good(&[("enact.yaml", BARE)]).published("packed").unwrap_err().message().contains("no version"));
     let one = good(&[("enact.yaml", "name: b\ndescription: x\nversion: 1.0.0\n")]);
     assert_eq!(one.published("packed").unwrap_err().code(), Code::ManifestInvalid);

@@ -103,7 +103,7 @@ fn outcome(context: &Context, verb: Verb, subject: &Subject) -> Result<Status, C
 
 /// All verbs decide in the same way.
 #[test]
-fn x9_every_verb_asks_the_same() {
+fn x9_every_verb_makes_the_same_decision() {
     use Policy::{Allow, Prompt, RequireAttestation};
     use Standing::{ByStranger, Unsigned, Verified, Vetoed};
     for (policy, standing, at_terminal, elsewhere) in [
@@ -136,7 +136,7 @@ fn x9_every_verb_asks_the_same() {
 }
 
 #[test]
-fn a_yes_is_kept_for_this_archive_and_every_verb() {
+fn an_approval_covers_this_archive_for_every_verb() {
     let home = Home::new(Policy::Prompt);
     assert_eq!(outcome(&home.at_terminal(false), Verb::Run, &subject(1)), Err(Code::ConfirmRequired));
     assert_eq!(outcome(&home.at_terminal(true), Verb::Learn, &subject(1)), Ok(Status::Approved));
@@ -165,7 +165,7 @@ fn an_agent_gets_the_id_of_a_request_that_a_person_approves() {
 }
 
 #[test]
-fn who_may_only_read_is_refused_and_no_request_is_stored() {
+fn a_read_only_caller_is_refused_and_no_request_is_stored() {
     let home = Home::new(Policy::Prompt);
     let reading = Context { store: home.context.store.reading(), ..home.context.clone() };
     assert_eq!(outcome(&reading, Verb::Learn, &subject(1)), Err(Code::TrustRequired));
@@ -190,7 +190,7 @@ fn a_database_from_somebody_else_brings_no_trust() {
 }
 
 #[test]
-fn what_is_distrusted_is_refused_at_the_next_call() {
+fn a_distrusted_tool_is_refused_at_the_next_call() {
     let home = Home::new(Policy::RequireAttestation);
     home.stand(&subject(1), Standing::Verified);
     assert_eq!(outcome(&home.context, Verb::Call, &subject(1)), Ok(Status::Verified));
@@ -217,7 +217,7 @@ fn x11_and_x17_a_damaged_setting_lets_nothing_through() {
 }
 
 #[test]
-fn a_refusal_says_of_each_attestation_why() {
+fn a_refusal_gives_the_reason_for_each_attestation() {
     let home = Home::new(Policy::RequireAttestation);
     home.stand(&subject(1), Standing::ByStranger);
     let error = require(&home.context, Verb::Install, &subject(1)).expect_err("a stranger");

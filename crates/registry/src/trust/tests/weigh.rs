@@ -70,7 +70,7 @@ fn assert_not_counted(text: String, why: &str) {
 }
 
 #[test]
-fn what_a_trusted_identity_says_of_this_archive_counts() {
+fn an_attestation_of_this_archive_by_a_trusted_identity_counts() {
     let mut provenance: Value = serde_json::from_str(&made()).expect("a statement");
     provenance["predicateType"] = json!(PROVENANCE);
     for (text, part) in [
@@ -89,7 +89,7 @@ fn what_a_trusted_identity_says_of_this_archive_counts() {
 }
 
 #[test]
-fn nobody_is_trusted_from_the_start() {
+fn no_identity_is_trusted_by_default() {
     let verdict = weigh(&[signed(&made(), 1)], Vec::new());
     assert_eq!(verdict.status, Status::Unverified);
     assert_eq!(verdict.attestations[0].identity, Some(identity(1)));
@@ -98,7 +98,7 @@ fn nobody_is_trusted_from_the_start() {
 }
 
 #[test]
-fn x1_an_attestation_of_anything_else_counts_nowhere() {
+fn x1_an_attestation_of_anything_else_does_not_count() {
     let text = |name: &str, version: &str, sha256: [u8; 32]| {
         let subject = Subject { name: name.to_owned(), version: version.to_owned(), sha256 };
         signed(&statement::write(&subject, None, &Says::Made, None, 0), 1)
@@ -118,7 +118,7 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
 }
 
 #[test]
-fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
+fn x2_a_statement_about_the_hash_of_a_text_does_not_cover_an_archive() {
     let sha256 = sha256::of(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     assert_not_counted(signed(&of_text, 1), "the signature covers the hash of a text, not an archive");
@@ -127,7 +127,7 @@ fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
 /// Covers builds that cannot check Sigstore bundles. For other builds, tests/tools/sigstore covers the same case.
 #[cfg(not(feature = "sigstore"))]
 #[test]
-fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_checked() {
+fn x2_a_sigstore_bundle_about_the_hash_of_a_text_is_reported_without_a_check() {
     let sha256 = sha256::of(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     let sigstore = json!({
@@ -156,7 +156,7 @@ fn a_bundle_of_sigstore_is_recognised_and_never_counts() {
 }
 
 #[test]
-fn x6_whatever_is_wrong_with_an_attestation_it_does_not_count() {
+fn x6_an_invalid_attestation_does_not_count() {
     let with = |change: fn(&mut Value)| {
         let mut statement: Value = serde_json::from_str(&made()).expect("a statement");
         change(&mut statement);
@@ -214,7 +214,7 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
 }
 
 #[test]
-fn trust_may_be_narrowed_to_tools_and_to_a_part() {
+fn trust_can_be_limited_to_tools_and_to_a_role() {
     for (pattern, part, statement, why) in [
         ("alice/*", TrustedPart::Publisher, made(), None),
         ("alice/*", TrustedPart::Auditor, made(), Some("you trust the signer, but not as a publisher")),
@@ -247,12 +247,12 @@ fn x10_one_auditor_counts_once_and_so_does_one_key_in_two_forms() {
 }
 
 #[test]
-fn x11_a_minimum_of_none_asks_for_one() {
+fn x11_a_minimum_of_zero_counts_as_one() {
     assert_eq!(weigh_of(&subject(), &[], vec![trusted(1, "*", TrustedPart::Both)], 0).status, Status::Unverified);
 }
 
 #[test]
-fn x15_signatures_of_either_form_stand_in_one_list() {
+fn x15_signatures_of_both_formats_are_in_one_list() {
     let texts = [signed(&made(), 1), signed_by_ssh(&made(), 2), "{}".to_owned()];
     let verdict = weigh(&texts, vec![trusted(1, "*", TrustedPart::Both), trusted(2, "*", TrustedPart::Both)]);
     let forms: Vec<Form> = verdict.attestations.iter().map(|one| one.form).collect();

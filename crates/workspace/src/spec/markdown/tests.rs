@@ -73,7 +73,7 @@ fn a_block_knows_how_its_lines_begin() {
 }
 
 #[test]
-fn comments_are_kept_apart_from_what_is_said() {
+fn comments_are_separated_from_the_text() {
     let document =
         Markdown::read("## Why\n\n<!-- Which problem? -->\n\nText <!-- aside --> more\n\n- <!-- in -->\n\n<!-- open\n");
     let said: Vec<_> = document.blocks().filter(|(_, block)| block.says_something()).map(|(_, b)| &b.text).collect();

@@ -69,7 +69,7 @@ proptest! {
     #![proptest_config(crate::seed::config(256))]
 
     #[test]
-    fn a_file_system_never_holds_more_than_its_room(steps in prop::collection::vec(step(), 1..80)) {
+    fn a_file_system_never_exceeds_its_limit(steps in prop::collection::vec(step(), 1..80)) {
         let mut tree = Tree::default();
         let root = tree.mount(Some(Room::new(1000, 600)));
         for step in &steps {

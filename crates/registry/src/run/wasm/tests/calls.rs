@@ -76,7 +76,7 @@ fn x35_a_module_writes_to_output_and_never_to_its_package() {
 }
 
 #[test]
-fn what_a_host_does_not_have_is_no_call_here() {
+fn unsupported_wasi_calls_fail() {
     for call in [
         "(call $sock_shutdown (i32.const 3) (i32.const 0))",
         "(call $sock_accept (i32.const 3) (i32.const 0) (i32.const 8))",
@@ -91,7 +91,7 @@ fn what_a_host_does_not_have_is_no_call_here() {
 }
 
 #[test]
-fn two_runs_of_a_program_share_nothing_that_they_write() {
+fn two_runs_of_a_program_share_no_files() {
     let text = "(data (i32.const 3000) \"a\") (global $n (mut i32) (i32.const 0)) (func (export \"_start\")
         (drop (call $open (i32.const 4) (i32.const 3000) (i32.const 1) (i32.const 5) (i64.const 66)))
         (global.set $n (i32.add (global.get $n) (i32.const 1)))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// No test may take longer than this.
+/// The maximum time for each test.
 const LONG: Duration = Duration::from_secs(30);
 
 /// A function that sleeps for an hour.
@@ -24,7 +24,7 @@ fn a_run_ends_by_itself_or_with_a_status() {
 }
 
 #[test]
-fn what_cannot_be_executed_is_told_by_its_name() {
+fn traps_are_reported_by_name() {
     let ends = |text: &str| match Trial::of(&format!("(func (export \"_start\") {text})")).run().end {
         End::Trapped(why) => why,
         end => panic!("{end:?}"),
@@ -81,7 +81,7 @@ fn a_run_that_is_cancelled_ends_at_once() {
 }
 
 #[test]
-fn a_wait_that_is_over_goes_on() {
+fn a_run_continues_after_a_wait() {
     let text = SLEEP.replace("3600000000000", "2000000");
     let printed = Trial::of(&format!(
         "{text} (data (i32.const 3000) \"awake\")
@@ -91,7 +91,7 @@ fn a_wait_that_is_over_goes_on() {
 }
 
 #[test]
-fn memory_has_a_limit_and_who_can_do_without_more_goes_on() {
+fn memory_is_limited_and_a_module_can_continue_after_a_failed_growth() {
     let grows = |then: &str| {
         format!(
             "(func (export \"_start\") (loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) {then})"
@@ -112,7 +112,7 @@ fn memory_has_a_limit_and_who_can_do_without_more_goes_on() {
 }
 
 #[test]
-fn what_takes_many_slices_comes_out_right() {
+fn a_run_of_many_slices_has_the_right_result() {
     let sum = "(data (i32.const 3000) \"right\") (func (export \"_start\") (local $i i64) (local $sum i64)
         (loop $l
             (local.set $sum (i64.add (local.get $sum) (local.get $i)))
@@ -128,7 +128,7 @@ fn what_takes_many_slices_comes_out_right() {
 }
 
 #[test]
-fn what_is_printed_is_kept_as_its_beginning_and_its_end() {
+fn long_output_keeps_its_beginning_and_its_end() {
     let text =
         "(data (i32.const 3000) \"begin\") (data (i32.const 3010) \"end\") (func (export \"_start\") (local $i i32)
         (drop (memory.grow (i32.const 20)))
@@ -155,7 +155,7 @@ fn the_start_function_runs_first() {
 }
 
 #[test]
-fn what_cannot_be_started_says_why() {
+fn a_module_that_cannot_start_reports_the_reason() {
     let why = |text: &str| match Trial::whole(text).run().end {
         End::NotStarted(why) => why,
         end => panic!("{text}: {end:?}"),

@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(crate::seed::config(64))]
 
     #[test]
-    fn calls_with_any_numbers_panic_never(
+    fn calls_with_random_numbers_never_panic(
         calls in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(number(), 9)), 1..60),
         seed in prop::collection::vec(any::<u8>(), 64),
         path in "(\\.\\./|a/|b|/){1,4}",
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_nearly_a_module_end_in_some_way(
+    fn mutated_modules_end_without_a_panic(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let mut module = wat::parse_str(format!(

@@ -185,7 +185,7 @@ fn a_file_is_read_and_sought_in() {
 }
 
 #[test]
-fn files_are_made_moved_and_removed_where_that_may_be() {
+fn files_are_created_moved_and_removed_only_where_allowed() {
     let mut machine = Machine::new(Limits::default());
     machine.at(path_create_directory, 5, "one/").expect("made");
     assert_eq!(machine.at(path_create_directory, 5, "one"), Err(Errno::EXIST));
@@ -219,7 +219,7 @@ fn files_are_made_moved_and_removed_where_that_may_be() {
 }
 
 #[test]
-fn x28_what_is_written_has_room_and_gives_it_back() {
+fn x28_written_files_use_limited_space_and_free_it() {
     let limits = Limits { scratch: 1000, file_size: 600, files: 12, ..Limits::default() };
     let mut machine = Machine::new(limits);
     let one = machine.open(4, "one", 1, BOTH).expect("made");
@@ -254,7 +254,7 @@ fn x28_what_is_written_has_room_and_gives_it_back() {
 }
 
 #[test]
-fn what_is_left_is_bounded_in_number_and_size() {
+fn the_number_and_size_of_output_files_is_limited() {
     let mut machine = Machine::new(Limits::default());
     for number in 0..70 {
         let fd = machine.open(5, &format!("{number:02}"), 1, BOTH).expect("made");
@@ -266,7 +266,7 @@ fn what_is_left_is_bounded_in_number_and_size() {
 }
 
 #[test]
-fn standard_streams_are_what_they_are() {
+fn standard_streams_have_their_kinds_and_rights() {
     let mut machine = Machine::new(Limits::default());
     assert_eq!(machine.read(0).as_deref(), Ok(""));
     assert_eq!(machine.read(1), Err(Errno::BADF));
@@ -284,7 +284,7 @@ fn standard_streams_are_what_they_are() {
 }
 
 #[test]
-fn what_is_appended_goes_to_the_end() {
+fn appended_text_goes_to_the_end() {
     let mut machine = Machine::new(Limits::default());
     let path = machine.path(4, "log");
     let how = How { flags: 1, rights: BOTH, status: u32::from(APPEND) };
