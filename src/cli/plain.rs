@@ -177,7 +177,8 @@ impl Plain<'_> {
                 stack[top].part.grow();
             }
             Does::Note => {
-                let note = (self.context.line)(Told::Several(Vec::new()), "Note to the agent that asked; a or d sends it:")?;
+                let note =
+                    (self.context.line)(Told::Several(Vec::new()), "Note to the agent that asked; a or d sends it:")?;
                 self.note.replace(note);
                 return Ok(Next::Stay);
             }
