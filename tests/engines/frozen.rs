@@ -105,7 +105,7 @@ fn a_server_of_ours_is_not_ready_and_ends_while_the_database_is_frozen() {
         http.ended();
     });
     in_time("SIGTERM over stdio", || {
-        signal(client.id(), "TERM");
+        signal(client.pid(), "TERM");
         client.ended();
     });
     drop(frozen);

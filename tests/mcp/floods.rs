@@ -9,7 +9,7 @@ fn open_listen_streams_are_bounded() {
     let scratch = Scratch::with_project();
     let mut client = Client::modern(&scratch);
     client.result("prompts/list", json!({}));
-    let before = memory(client.id(), "VmRSS");
+    let before = memory(client.pid(), "VmRSS");
     let mut refused = 0;
     for _ in 0..5000 {
         client.post("subscriptions/listen", json!({ "notifications": { "promptsListChanged": true } }));
@@ -26,7 +26,7 @@ fn open_listen_streams_are_bounded() {
         }
     }
     assert_eq!(refused, 5000 - 64);
-    let after = memory(client.id(), "VmRSS");
+    let after = memory(client.pid(), "VmRSS");
     assert!(after < before + (16 << 10), "{before} KiB grew to {after} KiB");
 }
 
@@ -35,7 +35,7 @@ fn requests_that_wait_for_their_id_are_bounded() {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let text = "x".repeat(64 << 10);
-    let before = memory(client.id(), "VmRSS");
+    let before = memory(client.pid(), "VmRSS");
     // This sends 250 MiB of requests with one id. The server stops reading its input instead of keeping them all in
     // memory.
     const COUNT: usize = 4000;
@@ -48,7 +48,7 @@ fn requests_that_wait_for_their_id_are_bounded() {
         let answer: Value = client.answer(&json!("same"));
         assert!(answer["result"].is_object(), "{answer}");
     }
-    let peak = memory(client.id(), "VmHWM");
+    let peak = memory(client.pid(), "VmHWM");
     assert!(peak < before + (160 << 10), "{before} KiB grew to {peak} KiB");
 }
 

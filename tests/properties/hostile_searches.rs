@@ -29,7 +29,7 @@ fn hostile_searches_leave_the_server_answering() {
             assert!(is_error && text.contains("the limit is "), "{text}: {shown}");
         }
         client.result("ping", json!({}));
-        let peak = memory(client.id(), "VmHWM");
+        let peak = memory(client.pid(), "VmHWM");
         usual = if usual == 0 { peak } else { usual };
         assert!(peak < usual + MIB * 1024, "{peak} KiB where {usual} KiB are usual: {shown}");
     }

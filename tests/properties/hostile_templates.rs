@@ -34,8 +34,8 @@ fn hostile_templates_leave_the_server_answering() {
     let mut usual = 0;
     while cases.more() {
         number += 1;
-        reset_peak(client.id());
-        let before = memory(client.id(), "VmRSS");
+        reset_peak(client.pid());
+        let before = memory(client.pid(), "VmRSS");
         let source = if number == 1 { "{{ a }}{{ b }}".to_owned() } else { Grammar(&mut cases.random).template() };
         let given = json!({ "a": value(&mut cases.random), "b": value(&mut cases.random) });
 
@@ -59,7 +59,7 @@ fn hostile_templates_leave_the_server_answering() {
             client.request("prompts/get", json!({ "name": format!("made{number}"), "arguments": given }));
         }
         client.result("ping", json!({}));
-        let (peak, kept) = (memory(client.id(), "VmHWM"), memory(client.id(), "VmRSS"));
+        let (peak, kept) = (memory(client.pid(), "VmHWM"), memory(client.pid(), "VmRSS"));
         usual = if number == 1 { kept } else { usual };
         let shown = &source[..source.floor_char_boundary(2000)];
         assert!(peak < before + MIB * 1024, "{peak} KiB where {before} KiB were taken before: {shown}");

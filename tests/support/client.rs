@@ -110,11 +110,6 @@ impl Client {
         answered
     }
 
-    /// Returns the server's process id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Sends a request and returns its answer.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {

@@ -53,6 +53,18 @@ pub fn as_bound_user() -> Option<&'static [&'static str]> {
     (finds("runuser").is_some() && reaches().is_ok_and(|status| status.success())).then_some(NOBODY)
 }
 
+/// Returns the command lines of all processes, with blanks between the arguments. There are none without `/proc`.
+pub fn command_lines() -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+}
+
+/// Returns the number of processes whose arguments contain this text.
+pub fn running(text: &str) -> usize {
+    command_lines().filter(|line| line.contains(text)).count()
+}
+
 /// Sends a signal, such as `TERM`, to a process that the test started.
 pub fn signal(pid: u32, name: &str) {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).stderr(Stdio::null()).status();

@@ -29,8 +29,8 @@ pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
 pub use machine::{
-    Mount, Random, as_bound_user, finds, free_space, ignores_hangups, is_root, kill_stride, memory, reset_peak, signal,
-    sockets, tool,
+    Mount, Random, as_bound_user, command_lines, finds, free_space, ignores_hangups, is_root, kill_stride, memory,
+    reset_peak, running, signal, sockets, tool,
 };
 pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;

@@ -7,17 +7,11 @@ use mcpkg_registry::run::{Call, Wished, run};
 use serde_json::json;
 
 use super::sandbox::Sandbox;
-
-/// Returns the number of processes whose arguments contain this text.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
-    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(text)).count()
-}
+use crate::support::{eventually, running};
 
 #[track_caller]
 fn assert_gone(text: &str) {
-    crate::support::eventually("no process is left", || (running(text) == 0).then_some(()));
+    eventually("no process is left", || (running(text) == 0).then_some(()));
 }
 
 #[test]
@@ -180,7 +174,7 @@ fn a_cancelled_run_ends_at_once_and_leaves_no_process() {
         let call = sandbox.call(&["sleep", &mark]);
         let error = std::thread::scope(|scope| {
             let running_call = scope.spawn(|| run(&sandbox.context, &call));
-            crate::support::eventually("the tool runs", || (running(&format!("sleep {mark}")) > 0).then_some(()));
+            eventually("the tool runs", || (running(&format!("sleep {mark}")) > 0).then_some(()));
             sandbox.context.cancelled.cancel();
             running_call.join().expect("no panic").expect_err("cancelled")
         });

@@ -5,18 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::trusting;
-use crate::support::{Client, Http, Scratch, Wait, eventually, http, signal, skipped};
+use crate::support::{Client, Http, Scratch, Wait, eventually, http, running, signal, skipped};
 
 /// Returns a duration that no other process of this machine sleeps.
 fn mark(number: u32) -> String {
     format!("{number}{:07}.5", std::process::id())
-}
-
-/// Returns the number of processes whose arguments contain this text.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
-    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(text)).count()
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 use super::trusting;
-use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, set_mode, skipped};
+use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, running, set_mode, skipped};
 
 const IMAGE: &str = "localhost/mcpkg-none:1";
 
@@ -143,12 +143,6 @@ fn containers(tool: &std::path::Path) -> Vec<String> {
         .output()
         .expect("podman lists containers");
     String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
-}
-
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
-    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(text)).count()
 }
 
 #[test]

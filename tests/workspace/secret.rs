@@ -15,7 +15,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, Engine};
 use serde_json::{Value, json};
 
 use super::shop::{REPOS, Shop};
-use crate::support::{Client, at_a_terminal, finds, skipped};
+use crate::support::{Client, at_a_terminal, command_lines, finds, skipped};
 
 /// The part of the password that reads the same in a URL and outside of one.
 const CORE: &str = "GeheimesWort4711";
@@ -113,10 +113,7 @@ impl Guarded {
 /// The command lines on this machine that have the password for a port; none where there is no /proc.
 fn arguments_with(port: u16) -> Vec<String> {
     let port = format!(":{port}/");
-    let lines = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(CORE) && line.contains(&port)).collect()
+    command_lines().filter(|line| line.contains(CORE) && line.contains(&port)).collect()
 }
 
 /// Answers one request: a file of a repository, to who knows the password.
