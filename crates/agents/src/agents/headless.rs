@@ -11,8 +11,7 @@ pub struct Headless {
     pub variables: &'static [(&'static str, &'static str)],
     /// The way to attach mcpkg's server for one run, without changing the user's configuration.
     pub attach: Attach,
-    /// Other things that the agent may use, in addition to the server. The question that a person approves shows this
-    /// text.
+    /// What else the agent may use besides the server. The consent request shows this text.
     pub also: &'static str,
     /// Returns the messages in a line of the output. An unknown line contains none.
     pub read: fn(&Value) -> Vec<Said>,
@@ -43,8 +42,8 @@ pub enum Said {
 }
 
 impl Headless {
-    /// Returns the arguments, and the name and content of the file that the folder of the run needs. `start` is the agent's
-    /// [`Client::start`](super::agent::Client::start). `program` and `args` start the server.
+    /// Returns the arguments, and the name and content of a file to write to the folder where the agent runs. `start`
+    /// is the agent's [`Client::start`](super::agent::Client::start). `program` and `args` start the server.
     pub fn line(
         &self,
         start: fn(&str, &[String]) -> Value,

@@ -1,4 +1,4 @@
-//! Names the systems, and what differs between them.
+//! The supported systems, and types that the functions of each system share.
 
 /// A system that mcpkg supports. [`SYSTEM`](super::SYSTEM) is the one that this mcpkg was built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum End {
     Forced,
 }
 
-/// A resource that a process may use only a limited amount of.
+/// A resource whose use by a process can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     AddressSpace,

@@ -130,7 +130,7 @@ impl Account {
         ))
     }
 
-    /// Returns the hints for a terminal. `optional` are the hints about files that an option would import.
+    /// Returns the hints for a terminal. `optional` contains the hints about files that another option would import.
     pub fn hints_with(&self, optional: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut hints = self.grouped_notes();
         if !self.same.is_empty() {

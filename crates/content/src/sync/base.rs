@@ -3,8 +3,9 @@
 use crate::item::{Entry, Origin, What};
 use mcpkg_store::syncs::{Base, Known};
 
-/// Returns the name and URI of a file that was synced before. If there is a proposal about the file, they come from the
-/// proposal, because the file may have been moved before the proposal was made. Otherwise they come from the base.
+/// Returns the entry whose name and URI a synced file keeps. If there is an open proposal about the file, this is the
+/// proposal's entry: the file may have been moved after the base was recorded, and then the base's name is out of date.
+/// Otherwise it is the base's entry.
 pub(super) fn identity(base: &Base, before: &Known) -> Option<Entry> {
     let proposed = before.proposed.get(&base.path).and_then(|entry| serde_json::from_str(entry).ok());
     proposed.or_else(|| entry_of(base))

@@ -9,9 +9,9 @@ use mcpkg_base::sha256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
-    /// The SHA-256 of the bytes.
+    /// The SHA-256 of `bundle`.
     pub sha256: [u8; 32],
-    /// The bytes. They should be JSON in UTF-8, but this is not checked.
+    /// The attestation's text. It should be JSON, but this is not checked here.
     pub bundle: String,
     /// The name of the access key that posted the attestation.
     pub poster: Option<String>,

@@ -92,7 +92,7 @@ fn with_findings(error: Error, findings: &[Finding]) -> Error {
     error.with_details(split(findings))
 }
 
-/// Returns the findings in the form of the workflow tools (contract 004): errors and warnings.
+/// Returns the findings as the tools of contract 004 report them: errors and warnings separately.
 pub fn split(findings: &[Finding]) -> Value {
     let of = |severity| findings.iter().filter(|found| found.severity == severity).collect::<Vec<_>>();
     json!({ "errors": of(Severity::Error), "warnings": of(Severity::Warning) })
@@ -145,7 +145,7 @@ pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     serde_json::to_value(plan).map_err(|error| Error::internal("a plan cannot be written as JSON").with_source(error))
 }
 
-/// Converts bytes from a person to text; refuses invalid UTF-8.
+/// Converts bytes that a person entered to text. Refuses invalid UTF-8.
 pub fn given(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes)
         .map_err(|error| Error::new(Code::InvalidArgument, "The text is not UTF-8").with_source(error))

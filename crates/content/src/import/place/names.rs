@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::item::name;
 
-/// The maximum length of a subagent's name. It is shorter than for other names, because the name of the subagent's resource
-/// contains it.
+/// The maximum length of a subagent's name. It is lower than the limit for other names, because the resource's name
+/// contains the subagent's name.
 const MAX_SUBAGENT: usize = 240;
 
 /// The names that are taken.
@@ -13,7 +13,7 @@ const MAX_SUBAGENT: usize = 240;
 pub struct Names {
     prompts: HashSet<String>,
     resources: HashSet<String>,
-    /// The paths of prompts within folders of commands, in lower case.
+    /// The paths of prompts, relative to the commands folder, in lower case.
     prompt_files: HashSet<String>,
     /// The names of skills in lower case, because some file systems ignore case.
     skills: HashSet<String>,

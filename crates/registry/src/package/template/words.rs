@@ -2,8 +2,8 @@
 
 use super::piece::{Piece, literal, template};
 
-/// Splits a text at blanks. Quotes group words, and a backslash escapes the next character. A `{{param}}` may
-/// contain blanks, inside or outside of quotes.
+/// Splits a text at whitespace. Quotes group words, and a backslash escapes the next character, as in a shell. A
+/// `{{param}}` may contain whitespace, inside or outside of quotes.
 pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
     let mut arguments = Vec::new();
     let mut current: Option<Vec<Piece>> = None;
