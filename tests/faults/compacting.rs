@@ -1,4 +1,4 @@
-//! `mcpkg compact` while others read and write.
+//! Tests of `mcpkg compact` while other processes read and write.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ fn the_space_is_given_back_while_servers_read_and_write() {
     if !scratch.is_file() {
         return;
     }
-    // Text that does not shrink, of which nine tenths go.
+    // Content that does not compress. Nine tenths of it are deleted below.
     for n in 0..10_u64 {
         let words = if runs_all() { 200_000 } else { 50_000_u64 };
         let text: String =
@@ -56,7 +56,8 @@ fn the_space_is_given_back_while_servers_read_and_write() {
         is_over.store(true, Ordering::Relaxed);
         (before, after)
     });
-    // What was written since stands in the WAL. A backup has all that is needed, and nothing else.
+    // What was written in the meantime is still in the WAL, so the file alone does not show the size that is needed. A
+    // backup contains everything that is needed and nothing else.
     scratch.ok(&["backup", "needed.db"]);
     let needed = std::fs::metadata(scratch.path().join("needed.db")).expect("a backup").len();
     assert!(before > needed * 3 / 2, "there was nothing to give back: {before} bytes, of which {needed} are needed");

@@ -1,12 +1,12 @@
-//! Disks that fail, are full, or cannot be written.
+//! Tests with disks that fail, are full, or cannot be written.
 
 use serde_json::json;
 
 use super::{assert_refused, assert_sound, content_of, fails, prompts, under_strace};
 use crate::support::{Client, Mount, Scratch, as_bound_user, eventually, skipped};
 
-/// A server under strace whose `nth` call of `fault` fails, and what it answers to eight creations: the texts of
-/// those that failed.
+/// Starts a server under strace with the fault `inject`, and calls `create_prompt` eight times. Returns the client, the
+/// texts of the calls that failed, and the number of calls that succeeded.
 fn failures(scratch: &Scratch, inject: &str) -> Option<(Client, Vec<String>, usize)> {
     let mut command = under_strace(scratch, inject)?;
     let mut client = Client::spawn(command.arg("serve")).shake_hands("2025-06-18");
@@ -46,7 +46,8 @@ fn f04_a_failed_fsync_is_not_acknowledged() {
 fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
     for (errno, says) in [("ENOSPC", "Error: The disk is full"), ("EIO", "Error: The disk reported an error")] {
         let mut failed = 0;
-        // strace counts a thread's own calls: the main thread's sixteen belong to the opening.
+        // strace counts the calls of each thread separately. The main thread makes its first sixteen while it opens the
+        // database.
         for n in [17, 22, 31, 46, 70] {
             let scratch = Scratch::with_project();
             scratch.ok(&["prompt", "create", "before", "x"]);
@@ -54,7 +55,7 @@ fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
                 return skipped("there is no strace");
             };
             assert!(texts.iter().all(|text| text.starts_with(says)), "{texts:?}");
-            // Each thread that writes meets the failure once.
+            // The fault fires once in each thread that writes.
             assert!(made >= 4, "only {made} of 8 were made after one failure of each thread: {texts:?}");
             failed += texts.len();
             client.finish();
@@ -95,13 +96,13 @@ fn f06_a_full_disk_refuses_writes_and_serves_reads() {
         assert_eq!(got["messages"][0]["content"]["text"], "as it was");
     }
     assert_eq!(client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").len(), 1);
-    // A shell beside the server, and one alone.
+    // A shell while the server runs. Below, a shell alone.
     assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
     assert_refused(&scratch, &["prompt", "create", "shell", &content_of("shell", 90_000)], "E_DISK_FULL");
     assert_refused(&scratch, &["backup", "copy.db"], "E_DISK_FULL");
     assert!(!scratch.path().join("copy.db").exists());
     client.finish();
-    // Without a server there is not even room for the file that readers share.
+    // Without a server, there is not even room for the WAL's index, which readers share.
     let more = fill(&scratch, "more");
     assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
     assert_refused(&scratch, &["prompt", "create", "shell", "x"], "E_DISK_FULL");
@@ -142,7 +143,7 @@ fn a_database_that_finds_no_room_is_not_there() {
     assert!(refused > 2 && made > 2, "{refused} refused, {made} made");
 }
 
-/// Reads work and writes answer E_READ_ONLY, in the shell and in a server, which `command` starts.
+/// Checks that reads work and writes fail with E_READ_ONLY, in a shell and in a server. `wrapper` starts both.
 fn assert_read_only(scratch: &Scratch, wrapper: &[&str]) {
     let run = |arguments: &[&str]| scratch.finish(scratch.command_under(wrapper).args(arguments));
     let shown = run(&["prompt", "show", "before"]);
@@ -169,7 +170,7 @@ fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
     mount.remount("ro");
     assert_read_only(&scratch, &[]);
     mount.remount("rw");
-    // With a WAL that was left behind, what stands in it is read too.
+    // If a killed server left a WAL, reads include what it contains.
     let mut client = Client::legacy(&scratch, "2025-06-18");
     client.call("update_prompt", json!({ "name": "before", "content": "newer" }));
     client.kill();
@@ -182,7 +183,8 @@ fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
     assert!(ran.stdout == "newer" || ran.status == 1, "an old state was served: {ran}");
 }
 
-/// A server that began on a read-only file system writes once it can, and is seen by who would replace the database.
+/// Such a server can write as soon as the file system allows it. From then on, `restore` also notices that the server
+/// uses the database.
 #[test]
 fn a_server_that_began_without_write_access_writes_once_it_may() {
     let scratch = Scratch::new();
@@ -201,7 +203,7 @@ fn a_server_that_began_without_write_access_writes_once_it_may() {
     eventually("it is written", || (!write(&mut client).1).then_some(()));
     let names: Vec<_> = client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").clone();
     assert_eq!(names.len(), 2, "{names:?}");
-    // What others write from then on it reads as ever.
+    // It also reads what others write from then on.
     scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
     let got = client.result("prompts/get", json!({ "name": "before" }));
     assert_eq!(got["messages"][0]["content"]["text"], "newer");
@@ -224,13 +226,14 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
     };
-    // It would be the owner's alone.
+    // By default, only the owner can read the database.
     for (file, folder) in [(0o644, 0o755), (0o666, 0o755), (0o444, 0o555)] {
         mode(&scratch.db(), file);
         mode(scratch.path(), folder);
         assert_read_only(&scratch, nobody);
     }
-    // Who may write it does: a server that reads it as if nobody could serves what was written, and no mixture of states.
+    // The owner can write. A server without write access reads the file as if nobody wrote it, but still has to serve
+    // what the owner wrote, and no mixture of states.
     mode(&scratch.db(), 0o644);
     let mut reader = Client::spawn(scratch.command_under(nobody).arg("serve")).shake_hands("2025-06-18");
     let mut read = || {
@@ -242,7 +245,7 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         scratch.ok(&["prompt", "update", "before", "--content", text]);
         eventually("the change is read", || (read().as_deref() == Some(text)).then_some(()));
     }
-    // It writes too, once it may.
+    // It can also write as soon as the modes allow it.
     mode(scratch.path(), 0o777);
     mode(&scratch.db(), 0o666);
     eventually("it is written", || {
@@ -264,12 +267,12 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
 fn a_connection_that_cannot_be_opened_is_told_with_its_cause() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
-    // Without the connection that is open already.
+    // The store keeps one connection open. Take it, so that the read has to open another.
     let _reader = store.reader().expect("a reader");
     std::fs::rename(scratch.db(), scratch.path().join("away.db")).expect("a rename");
     let (sender, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(store.read(|_| Ok(())).map_err(|error| error.code())));
-    // A pool that has no connection tries for twice the busy time.
+    // If no connection can be opened, the pool retries for twice the busy timeout.
     let answer = answer.recv_timeout(mcpkg_store::BUSY_TIMEOUT).expect("an answer before the pool gives up");
     assert_eq!(answer, Err(mcpkg_base::error::Code::Unavailable));
 }

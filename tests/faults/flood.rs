@@ -1,4 +1,4 @@
-//! More than a client ever sends at once, and contents larger than an answer may be.
+//! Tests with more requests than any client sends at once, and with content larger than an answer may be.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::content_of;
 use crate::support::{Client, Raw, Scratch, finds, free_space, memory, request, runs_all, skipped};
 
-/// Sends `count` requests without waiting, and checks that each is answered once and that memory stays below `most` KiB. The pages
-/// of the program's file do not count: how many there are is a matter of how it was built.
+/// Sends `count` requests without waiting. Checks that each is answered once and that memory stays below `most` KiB.
+/// Pages of the program's file do not count, because their number depends on how the program was built.
 fn flood(scratch: &Scratch, count: i64, method: &str, params: &Value, most: u64) {
     let mut server = Raw::start(scratch, &[]);
     let mut input = server.input.take().expect("the input");
@@ -55,7 +55,8 @@ fn f22_pipelined_requests_to_the_engine_are_all_answered() {
     flood(&scratch, 20_000, "resources/templates/list", &json!({}), 32 << 10);
 }
 
-/// Writes a file of `size` bytes, mostly holes, of which every MiB differs: an order that is wrong shows.
+/// Writes a sparse file of `size` bytes. Each MiB begins with its own offset, so that chunks in the wrong order are
+/// detected.
 fn write_large(path: &Path, size: u64) {
     let mut file = File::create(path).expect("a file");
     file.set_len(size).expect("room for holes");
@@ -64,7 +65,7 @@ fn write_large(path: &Path, size: u64) {
     }
 }
 
-/// Whether two large files hold the same, without having them in memory.
+/// Returns whether two files are equal, without loading them into memory.
 fn same(one: &Path, other: &Path) -> bool {
     let status = Command::new("cmp").arg("-s").args([one, other]).status();
     status.expect("cmp starts").success()
@@ -72,7 +73,7 @@ fn same(one: &Path, other: &Path) -> bool {
 
 #[test]
 fn f23_a_gib_goes_in_and_out_in_little_memory_and_no_answer_carries_it() {
-    // Less does as well, as long as it does not fit into the memory that a process gets.
+    // A smaller file is enough, as long as it exceeds the memory that the process gets.
     let size: u64 = if runs_all() { 1 << 30 } else { 256 << 20 };
     if finds("prlimit").is_none() || finds("cmp").is_none() {
         return skipped("a limit of memory needs prlimit, and files are compared by cmp");
@@ -83,8 +84,8 @@ fn f23_a_gib_goes_in_and_out_in_little_memory_and_no_answer_carries_it() {
     }
     write_large(&scratch.path().join("large.bin"), size);
     scratch.ok(&["prompt", "create", "n", "x"]);
-    // The address space that a process gets is a fraction of the resource. With more arenas the C library takes all
-    // of it that is there, and a thread finds none.
+    // The address space of the process is smaller than the resource. With more malloc arenas, the C library would
+    // reserve all of it, and there would be none left to start a thread.
     let limited = || {
         let mut command = scratch.command_under(&["prlimit", &format!("--as={}", 200 << 20), "--"]);
         command.env("MALLOC_ARENA_MAX", "1");
@@ -117,7 +118,7 @@ fn f23_a_gib_goes_in_and_out_in_little_memory_and_no_answer_carries_it() {
     run(&["-p", "q", "import", "out"]);
     let again = run(&["-p", "q", "import", "out"]);
     assert!(again.contains("(2 unchanged)"), "{again}");
-    // What is stored already is stored once.
+    // Content that is already stored is not stored again.
     assert!(scratch.size().is_none_or(|stored| stored < size + size / 50));
     run(&["check", "--deep"]);
 }
@@ -133,7 +134,7 @@ fn f23_a_file_that_changes_while_it_is_read_leaves_nothing_behind() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("mcpkg starts");
-    // Written to all the time, it is never twice the same.
+    // The file changes all the time, so two reads of it are never equal.
     let mut writer = File::options().write(true).open(&file).expect("the file");
     for n in 0_u64.. {
         writer.seek(SeekFrom::Start(127 << 20)).and_then(|_| writer.write_all(&n.to_le_bytes())).expect("a write");
@@ -164,6 +165,6 @@ fn a_long_line_without_an_end_is_bounded() {
     server.write(request(3, "prompts/list", &json!({})));
     assert_eq!(server.answer()["id"], 3);
     let held = memory(server.pid(), "VmHWM");
-    // Of 64 MiB nothing is kept: a few pages are the next answer's.
+    // None of the 64 MiB is kept. Allow a few pages for the next answer.
     assert!(held < before + (8 << 10), "{before} KiB grew to {held} KiB");
 }

@@ -1,4 +1,4 @@
-//! Processes that are killed or told to end in the middle of writes.
+//! Tests that kill or interrupt processes in the middle of writes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::{assert_sound, content_of, prompts, under_strace};
 use crate::support::{Random, Raw, Scratch, call, handshake, ignores_hangups, runs_all, signal, skipped};
 
-/// A request whose id tells the number of the prompt it creates.
+/// Returns a request that creates prompt number `n`. The request's id is `n`.
 fn create(n: i64, size: usize) -> String {
     let name = format!("n{n}");
     call(n, "create_prompt", &json!({ "name": name, "content": content_of(&name, size) }))
 }
 
-/// The names whose creation these lines acknowledge.
+/// Returns the names of the prompts that these answers acknowledge.
 fn acknowledged(lines: &[Value]) -> BTreeSet<String> {
     let created = lines.iter().filter(|line| line["result"]["isError"] == false);
     created.map(|line| format!("n{}", line["id"])).collect()
@@ -33,7 +33,7 @@ fn f01_kill_9_at_random_loses_nothing_acknowledged() {
         let first = 1 + round * EACH;
         let lines: String = (first..first + EACH).map(|n| create(n, random.below(2000))).collect();
         server.write(&lines);
-        // The random moment: in the middle of the writes, however fast the machine is.
+        // The kill comes in the middle of the writes, however fast the machine is.
         let mut answers: Vec<Value> = (0..random.below(8)).map(|_| server.answer()).collect();
         std::thread::sleep(Duration::from_micros(random.below(10_000) as u64));
         server.kill();
@@ -61,7 +61,7 @@ fn f01_kill_9_at_random_loses_nothing_acknowledged() {
 #[test]
 fn f02_kill_at_the_nth_write_loses_nothing_acknowledged() {
     let mut killed = 0;
-    // The database's first write takes what its opening needs; then a creation is a dozen writes or two.
+    // The first writes belong to opening the database. After that, a creation takes one to two dozen writes.
     for n in (1..=61).step_by(4) {
         let scratch = Scratch::with_project();
         let Some(mut command) = under_strace(&scratch, &format!("pwrite64:signal=SIGKILL:when={n}")) else {
@@ -94,7 +94,7 @@ fn f16_kill_while_the_file_is_made_leaves_none_or_a_whole_one() {
                 break;
             }
             killed += 1;
-            // What the next one finds is nothing or a sound database, with the project or without.
+            // The next command finds no database or a sound one, with or without the project.
             scratch.ok(&["init"]);
             let listed = scratch.json(&["project", "list"]);
             assert!(listed["projects"].as_array().is_some_and(|projects| projects.len() <= 1), "{listed}");
@@ -122,7 +122,7 @@ fn f15_a_restore_or_backup_that_is_killed_leaves_the_state_before_or_after_it() 
             let found = prompts(&scratch);
             assert!(found == set(&["old", "new"]) || found == set(&["old"]), "killed at write {n}: {found:?}");
             assert_sound(&scratch);
-            // A backup has its name only once it is whole.
+            // A backup gets its name only when it is complete.
             if scratch.path().join("again.db").exists() {
                 scratch.ok(&["--db", "again.db", "check", "--deep"]);
             }
@@ -152,7 +152,7 @@ fn f26_a_signal_or_the_end_of_input_in_mid_write_answers_what_was_accepted() {
         acknowledged.extend(self::acknowledged(&[first]));
         assert!(server.ended().success(), "after {end}");
         server.assert_no_panic();
-        // Nothing acknowledged is missing, and nothing was done that was not answered.
+        // Everything that was acknowledged is there, and everything that is there was acknowledged.
         assert_eq!(acknowledged, prompts(&scratch), "after {end}");
         if end == "EOF" {
             assert_eq!(acknowledged.len(), 150);

@@ -1,5 +1,5 @@
-//! Faults, each provoked by a real process. A test's number is that of the fault list (kill -9, power loss, a full
-//! disk, ...); one that needs what the machine lacks says `skipped: why`.
+//! Tests with faults that happen to real processes, such as kill -9, power loss and a full disk. A test's number is its
+//! number in the list of faults. A test prints `skipped: why` if the machine lacks what it needs.
 
 mod compacting;
 mod damage;
@@ -31,13 +31,13 @@ pub(crate) use versions::faketime;
 
 use crate::support::{Ran, Scratch, finds};
 
-/// The real binary under strace, which does `inject` to its system calls, such as `fsync:error=EIO:when=3`.
+/// Returns a command that runs mcpkg under strace with the fault `inject`, such as `fsync:error=EIO:when=3`.
 pub(crate) fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
     let words = strace(inject)?;
     Some(scratch.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// The words that start strace with `inject`, where the machine has it.
+/// Returns the words that start strace with the fault `inject`, or `None` if strace is not installed.
 pub(crate) fn strace(inject: &str) -> Option<Vec<String>> {
     let strace = finds("strace")?.display().to_string();
     let trace = inject.split(':').next().unwrap_or_default();
@@ -45,25 +45,25 @@ pub(crate) fn strace(inject: &str) -> Option<Vec<String>> {
     Some(std::iter::once(strace).chain(words.split(' ').map(str::to_owned)).collect())
 }
 
-/// The names of the project's prompts, read in this process.
+/// Returns the names of the project's prompts. Reads them in this process.
 fn prompts(scratch: &Scratch) -> BTreeSet<String> {
     let listed = scratch.context().read(|db, project| prompts::list(db, project.id, &Page::all()));
     listed.expect("prompts can be listed").rows.into_iter().map(|prompt| prompt.name).collect()
 }
 
-/// Content that its name tells: what is read back can be compared without having been kept.
+/// Returns content that follows from its name, so that a test can check what it reads back without storing it.
 fn content_of(name: &str, size: usize) -> String {
     format!("{name} ").chars().cycle().take(size.max(1)).collect()
 }
 
-/// `mcpkg check --deep` finds nothing.
+/// Checks that `mcpkg check --deep` finds no problem.
 #[track_caller]
 pub(crate) fn assert_sound(scratch: &Scratch) {
     let checked = scratch.ok(&["check", "--deep"]);
     assert!(checked.contains("is sound"), "{checked}");
 }
 
-/// The command fails with `code` and exit status 1.
+/// Checks that the command fails with `code` and exit status 1.
 #[track_caller]
 pub(crate) fn assert_refused(scratch: &Scratch, arguments: &[&str], code: &str) {
     let ran = scratch.run(&[&["--json"], arguments].concat());
@@ -71,14 +71,14 @@ pub(crate) fn assert_refused(scratch: &Scratch, arguments: &[&str], code: &str) 
     assert!(fails(&ran, code), "not {code}: {ran}");
 }
 
-/// Whether a command with `--json` failed with `code`; the log's lines may come before.
+/// Returns whether a command with `--json` failed with `code`. Lines of the log may precede the error.
 fn fails(ran: &Ran, code: &str) -> bool {
     error_code(ran).as_deref() == Some(code)
 }
 
-/// The code with which a command with `--json` failed.
+/// Returns the error code of a command that ran with `--json`.
 pub(crate) fn error_code(ran: &Ran) -> Option<String> {
-    // A server says it on standard error.
+    // `serve` prints the error on standard error.
     let of_server = || ran.stderr.find("{\n").map(|at| &ran.stderr[at..]);
     let json = if ran.stdout.is_empty() { of_server()? } else { &ran.stdout };
     let error: serde_json::Value = serde_json::from_str(json).ok()?;

@@ -1,4 +1,4 @@
-//! Clients that go away, or stay and read nothing.
+//! Tests with clients that disconnect, or that stay connected and read nothing.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::content_of;
 use crate::support::{Client, Raw, Scratch, call, eventually, memory, request, signal};
 
-/// A scratch with the resource `file:///big.txt` of so many bytes, and a hundred prompts.
+/// Returns a scratch with the resource `file:///big.txt` of this many bytes.
 fn with_big(size: usize) -> Scratch {
     let scratch = Scratch::with_project();
     let file = scratch.file("big.txt", content_of("big", size));
@@ -72,7 +72,7 @@ fn following_the_trail_shows_what_comes_and_nothing_else() {
     signal(follower.pid(), "INT");
     assert!(follower.rest().is_empty());
     assert_eq!(follower.ended().code(), Some(0));
-    // Without what was there before.
+    // With `--limit 0`, earlier events are not shown.
     let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--limit", "0", "--json"]));
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let first = std::thread::scope(|scope| {
@@ -95,12 +95,13 @@ fn f19_a_server_whose_client_is_gone_ends_quietly() {
     for hot in [true, false] {
         let mut server = Raw::start(&scratch, &[]);
         server.output = None;
-        // Nobody hears the answers; the input stays open.
+        // The output is closed, but the input stays open.
         let method = if hot { "prompts/list" } else { "tools/list" };
         for id in 1..50 {
             server.write(request(id, method, &json!({})));
         }
-        // A child of another test holds the output open until its own program begins: what was answered until then went there.
+        // A child that another test has just forked may hold the output open until it runs its own program. Until then,
+        // the server's writes succeed, so keep writing.
         server.write_until_it_ends(&request(50, method, &json!({})));
         assert!(server.ended().success(), "{}", server.stderr());
         server.assert_no_panic();
@@ -154,7 +155,7 @@ fn f20_a_client_that_never_reads_costs_little_and_holds_up_nobody() {
             })
             .collect();
         server.write(&requests);
-        // Somebody else reads and writes meanwhile.
+        // Another client reads and writes in the meantime.
         let mut other = Client::legacy(&scratch, "2025-06-18");
         for n in 0..30 {
             let name = format!("{tool}-{n}");
@@ -162,7 +163,7 @@ fn f20_a_client_that_never_reads_costs_little_and_holds_up_nobody() {
             assert!(other.result("prompts/get", json!({ "name": name })).is_object());
         }
         other.finish();
-        // What the server holds does not grow any more, and is far from a hundred answers.
+        // The server's memory stops growing, and stays far below the size of a hundred answers.
         let mut last = 0;
         let held = eventually("the memory stands still", || {
             std::thread::sleep(std::time::Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! Power loss: a file system of its own on a loop device, shut down in the middle of writes.
+//! Tests of power loss: a file system on a loop device is shut down in the middle of writes.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{assert_sound, content_of, prompts};
 use crate::support::{Disk, Raw, Scratch, call};
 
-/// Acknowledgements read before the power goes; more may come from what the pipe still holds.
+/// The numbers of acknowledgements to read before the power loss. The pipe may contain more.
 const BEFORE: [i64; 2] = [40, 150];
 
 #[test]
@@ -19,9 +19,9 @@ fn f03_power_loss_loses_nothing_acknowledged() {
     }
 }
 
-/// Cuts the power after so many acknowledgements.
+/// Cuts the power after this many acknowledgements.
 fn cut(system: &'static str, before: i64) {
-    // The folder of the database is the file system itself, before the cut and after it.
+    // The database's folder is the mount point, before the cut and after it.
     let scratch = Scratch::new();
     let Some(mut disk) = Disk::new(system, scratch.path()) else { return };
     scratch.ok(&["project", "create", "p"]);

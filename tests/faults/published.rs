@@ -1,5 +1,5 @@
-//! A package that is published to a server: whoever is killed on the way, the server has all of it or nothing, and the same
-//! publish goes through afterwards.
+//! Tests that kill the client or the server during a publish to a server. Afterwards the server has the whole version
+//! or none of it, and publishing again works.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::tools::team::{Team, body, with_token};
 
 const TOOL: &str = "alice/weather";
 
-/// The versions that a server has, each of which can be downloaded whole.
+/// Returns the versions that a server lists. Checks that each can be downloaded in full.
 fn published(team: &Team, token: &str) -> BTreeSet<String> {
     let answer = team.ask("GET", &format!("/tools/{TOOL}"), Some(token));
     if answer.status == 404 {
@@ -27,7 +27,7 @@ fn published(team: &Team, token: &str) -> BTreeSet<String> {
     versions
 }
 
-/// Makes the folder of a version.
+/// Creates the folder of a version, and returns its path.
 fn package(scratch: &Scratch, version: &str) -> String {
     let front = format!("---\nname: {TOOL}\nversion: {version}\ndescription: Tells the weather\n---\nSun {version}\n");
     let file = scratch.file(&format!("packages/{version}/SKILL.md"), front);
@@ -53,7 +53,7 @@ fn kill_9_of_a_client_at_each_step_of_a_publish_to_a_server_leaves_all_or_nothin
             command.env("TEAM_TOKEN", &token).args(["--json", "tool", "publish", &folder, "--to", "team"]);
             let before = published(&team, &token);
             let ran = home.finish(&mut command);
-            // What the server was still at is done by then, or never.
+            // The killed client may have published the version or not, but nothing else may be new.
             let is_there = eventually("the server has what it was sent, or nothing", || {
                 let after = published(&team, &token);
                 (after.difference(&before).all(|new| *new == version)).then(|| after.contains(&version))
@@ -75,7 +75,8 @@ fn kill_9_of_a_client_at_each_step_of_a_publish_to_a_server_leaves_all_or_nothin
     assert!(killed >= 5, "only {killed} were killed");
 }
 
-/// Kills a server that runs at the n-th of its system calls from now on; `None` without strace.
+/// Attaches strace to a running server, with the fault `inject`. Counts of system calls begin now. Returns `None`
+/// without strace.
 fn killed_at(team: &Team, inject: &str) -> Option<Child> {
     let words = strace(inject)?;
     let pid = team.server.pid().to_string();

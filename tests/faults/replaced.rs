@@ -1,4 +1,4 @@
-//! A file that is removed or replaced under a running server.
+//! Tests that remove or replace a file while a server uses it.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{assert_sound, prompts};
 use crate::support::{Client, Scratch, eventually};
 
-/// Waits until a read answers that the file is not the one that was opened; a write answers so at once.
+/// Waits until reads fail because the file is not the one that the server opened. Writes fail immediately.
 #[track_caller]
 fn assert_replaced(client: &mut Client) {
     eventually("reads are refused", || {
@@ -23,7 +23,7 @@ fn assert_replaced(client: &mut Client) {
     assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
 }
 
-/// Waits until the server is back to normal, and writes.
+/// Waits until the server can read again, and checks that it can write.
 #[track_caller]
 fn assert_back(client: &mut Client, name: &str) {
     eventually("reads work again", || client.request("prompts/list", json!({})).get("result").map(drop));
@@ -40,7 +40,7 @@ fn f27_a_file_removed_under_a_server_is_noticed_and_its_return_too() {
     let away = scratch.path().join("away.db");
     fs::rename(scratch.db(), &away).expect("a rename");
     assert_replaced(&mut client);
-    // A shell does not put a new database where the WAL of the one that is gone still stands.
+    // A shell does not create a new database next to the WAL of the one that was moved.
     let ran = scratch.run(&["--json", "prompt", "list"]);
     assert!(super::fails(&ran, "E_DB_UNAVAILABLE"), "{ran}");
     assert!(!scratch.db().exists());
@@ -67,14 +67,15 @@ fn f27_a_file_replaced_under_a_server_is_left_untouched() {
     fs::rename(scratch.db(), scratch.path().join("other.db")).expect("a rename");
     fs::rename(&away, scratch.db()).expect("a rename");
     assert_back(&mut client, "after");
-    // Removed for good: the server says so until it ends, and ends well.
+    // The file is removed for good. The server reports it until it ends, and it ends normally.
     fs::remove_file(scratch.db()).expect("the file goes");
     assert_replaced(&mut client);
     client.finish();
     assert!(fs::read(scratch.path().join("other.db")).expect("the new file") == other, "the new file was touched");
 }
 
-/// Without its WAL the file lacks what was committed last, and the server's own commits would go where nobody finds them.
+/// Without its WAL, the file lacks the last commits, and what the server commits would go into a file that nobody can
+/// open.
 #[test]
 fn f27_a_wal_removed_under_a_server_is_noticed_and_its_return_too() {
     let scratch = Scratch::with_project();
@@ -84,7 +85,7 @@ fn f27_a_wal_removed_under_a_server_is_noticed_and_its_return_too() {
     scratch.ok(&["prompt", "create", "before", "x"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
     assert!(!client.call("create_prompt", json!({ "name": "in-the-wal", "content": "x" })).1);
-    // Once it watches.
+    // Wait until the server watches the file.
     std::thread::sleep(std::time::Duration::from_secs(1));
     let wal = scratch.path().join("test.db-wal");
     let away = scratch.path().join("away-wal");

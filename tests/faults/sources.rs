@@ -1,4 +1,4 @@
-//! Sources that are cut off, rewritten, moved or gone, and processes that are killed while they bring one in.
+//! Tests with sources that are cut off, rewritten, moved or deleted, and with processes killed while they fetch one.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn upstream() -> Upstream {
     ])
 }
 
-/// The state of the project: the commit of its source, how many items it has, and the text of the skill.
+/// Returns the state of the project: the commit of its source, the number of its items, and the text of the skill.
 fn state(scratch: &Scratch) -> (Option<String>, usize, Option<String>) {
     let sources = scratch.json(&["source", "list"])["sources"].clone();
     let commit = sources[0]["commit"].as_str().map(str::to_owned);
@@ -28,9 +28,10 @@ fn state(scratch: &Scratch) -> (Option<String>, usize, Option<String>) {
     (commit, resources + prompts, (shown.status == 0).then_some(shown.stdout))
 }
 
-/// A program that stands for ssh: it runs what git asks the other host for through `filter`, a shell's words.
+/// Writes a replacement for ssh. It runs the command that git sends to the other host, and pipes the output through
+/// `filter`, which is a shell command.
 fn ssh(scratch: &Scratch, filter: &str) -> String {
-    // git gives it the host and the command, and hears of the end once nobody holds the pipe.
+    // git passes the host and the command. git notices the end only when no process holds the pipe open.
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec 3>&1 4<&0\n\
          sh -c \"$1\" <&4 3>&- 4<&- | {filter} >&3 3>&- 4<&- &\nexec >&- 3>&- <&- 4<&-\nwait\n"
@@ -39,7 +40,7 @@ fn ssh(scratch: &Scratch, filter: &str) -> String {
     format!("sh {path}")
 }
 
-/// A filter that lets so many bytes through, and ends the connection then.
+/// Returns a filter that passes this many bytes, and then ends the connection.
 fn cut_off(bytes: usize) -> String {
     format!("(dd bs=1 count={bytes} 2>/dev/null; kill $$)")
 }
@@ -71,7 +72,7 @@ fn a_clone_that_is_cut_off_changes_nothing_and_the_next_one_is_whole() {
     assert_eq!(ran.status, 0, "{ran}");
     let (before, items, _) = state(&scratch);
     assert_eq!(items, 3);
-    // And an update that is.
+    // An update that is cut off.
     let after = upstream.commit(&[("skills/a/SKILL.md", &skill("a", "two\n"))]);
     let update = ["--json", "source", "update", "kit"];
     let ran = scratch.finish(&mut over_ssh(&scratch, &cut_off(300), &update));
@@ -105,7 +106,7 @@ fn kill_9_at_each_step_of_add_leaves_none_of_it_or_all() {
     let upstream = upstream();
     let commit = upstream.git(&["rev-parse", "HEAD"]);
     let (mut killed, mut whole) = (0, 0);
-    // The database's pages; what git and mcpkg write and make in the cache, in either of the two.
+    // pwrite64 writes the database's pages. git and mcpkg make the other calls in the cache.
     let sweeps = [("pwrite64", 1..=61, 6), ("write", 1..=25, 4), ("mkdir", 1..=22, 5), ("rename", 1..=5, 1)];
     for (call, range, step) in sweeps {
         for n in range.step_by(step * kill_stride()) {
@@ -125,7 +126,7 @@ fn kill_9_at_each_step_of_add_leaves_none_of_it_or_all() {
                 }
             }
             assert_sound(&scratch);
-            // The next one goes through, whatever lies in the cache.
+            // The next command succeeds, whatever the cache contains.
             scratch.ok(&["source", "add", &upstream.url(), "--yes"]);
             assert_eq!(state(&scratch).1, 3, "{call} {n}");
         }
@@ -146,7 +147,8 @@ fn kill_9_at_each_step_of_update_leaves_what_was_or_what_is() {
     for (call, range, step) in [("pwrite64", 1..=61, 6), ("write", 1..=22, 4), ("rename", 1..=3, 1)] {
         for n in range.step_by(step * kill_stride()) {
             let scratch = Scratch::with_project();
-            // The source goes on while nobody looks: what git calls by its URL is the older state first.
+            // The source gets a new commit between `add` and `update`: for `add`, git reads an older state at the
+            // source's URL.
             let config = format!("[url \"file://{first}\"]\n\tinsteadOf = {}\n", upstream.url());
             let config = scratch.file("gitconfig", config);
             let mut add = scratch.command();
@@ -197,7 +199,7 @@ fn a_tag_that_was_moved_needs_force() {
     upstream.git(&["push", "-q", "origin", "v1"]);
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--ref", "v1", "--yes"]);
-    // The branch goes on, which is nothing to the tag.
+    // The branch gets a new commit, which does not affect the tag.
     upstream.commit(&[("skills/a/SKILL.md", &skill("a", "two\n"))]);
     assert_eq!(scratch.json(&["source", "update"])["sources"][0]["state"], "current");
     upstream.git(&["tag", "-f", "v1"]);
@@ -231,7 +233,7 @@ fn a_source_that_disappeared_costs_a_line_and_not_the_answer() {
     assert_eq!(scratch.ok(&["resource", "show", MAIN]), skill("a", "one\n"), "what came stays");
     let ran = scratch.run(&["source", "outdated", "--check"]);
     assert_eq!(ran.status, 1, "that one cannot be reached says more than that another differs: {ran}");
-    // What it had can still be locked, and installed from this user's mirror.
+    // The content that was fetched before can still be locked, and installed from this user's mirror.
     scratch.ok(&["source", "lock"]);
 }
 
@@ -240,7 +242,7 @@ fn ctrl_c_ends_a_fetch_at_once_with_nothing_done() {
     let upstream = upstream();
     let scratch = Scratch::with_project();
     let url = format!("ssh://host{}", upstream.bare().display());
-    // The other host takes its time.
+    // The other host is slow.
     let began = scratch.path().join("began");
     let mut command =
         over_ssh(&scratch, &format!("(touch {}; sleep 60)", began.display()), &["source", "add", &url, "--yes"]);

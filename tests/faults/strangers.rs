@@ -1,4 +1,4 @@
-//! A database from somebody else, and other things than files in the places of files.
+//! Tests with databases from strangers, and with pipes, links and devices where mcpkg expects files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{assert_refused, assert_sound};
 use crate::support::{Client, Http, Request, Scratch, eventually};
 
-/// Changes the database at rest by SQL, as another program would.
+/// Changes a database that no process uses by SQL, as another program would.
 fn alter(scratch: &Scratch, sql: &str) {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.execute_batch(sql).expect("the change");
@@ -51,7 +51,7 @@ fn f28_a_file_with_objects_of_somebody_else_is_refused_and_nothing_of_them_runs(
         let ran = scratch.run(&["prompt", "list"]);
         assert!(ran.stderr.contains(object), "{change}: {ran}");
         assert!(fs::read(scratch.db()).expect("the database") == before, "{change}: the file was touched");
-        // Nor is it restored.
+        // `restore` refuses it too.
         fs::rename(scratch.db(), scratch.path().join("foreign.db")).expect("a rename");
         fs::rename(scratch.path().join("good.db"), scratch.db()).expect("a rename");
         assert_refused(&scratch, &["restore", "foreign.db", "--yes"], "E_DB_FOREIGN");
@@ -111,7 +111,7 @@ fn f29_a_link_that_leads_nowhere_is_an_error_and_stays() {
         assert_eq!(fs::read_link(&link).expect("the link stays"), target);
         fs::remove_file(&link).expect("the link goes");
     }
-    // The disk is back.
+    // The disk is mounted again.
     symlink(&target, scratch.db()).expect("a link");
     fs::create_dir(scratch.path().join("disk")).expect("a folder");
     let made = scratch.finish(scratch.command().args(["--db", "disk/mcpkg.db", "project", "create", "p"]));
@@ -155,12 +155,12 @@ fn f29_what_is_no_file_is_refused_at_once_wherever_a_file_is_read() {
         assert!(matches!(ran.status, 1 | 2), "{arguments:?}: {ran}");
         assert!(ran.to_string().contains(says), "{arguments:?}: {ran}");
     }
-    // A lock that somebody put a named pipe instead of.
+    // Somebody replaced the lock with a named pipe.
     scratch.ok(&["backup", "good.db"]);
     fs::remove_file(at("test.db.serving")).ok();
     fifo(&at("test.db.serving"));
     assert_refused(&scratch, &["restore", "good.db", "--yes"], "E_DB_UNAVAILABLE");
-    // The shell's own pipes are read as the files they stand for.
+    // Pipes that the shell passes as files are read like files.
     let words = format!("{} prompt create piped @<(echo from a pipe)", crate::support::BINARY);
     let mut shell = std::process::Command::new("bash");
     let ran = scratch.finish(shell.arg("-c").arg(words).env("MCPKG_DB", scratch.db()).current_dir(scratch.path()));
@@ -198,7 +198,7 @@ fn f29_sizes_are_bounded_before_anything_is_read() {
     assert!(ran.status == 1 && ran.stderr.contains("a device"), "{ran}");
 }
 
-/// What stands below the scratch folder and is unfinished.
+/// Returns the paths of unfinished files in the scratch folder.
 fn unfinished(scratch: &Scratch) -> Vec<String> {
     let list = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let found = list(scratch.path()).chain(list(&scratch.path().join("away")));
@@ -221,7 +221,7 @@ fn f30_what_a_killed_backup_or_restore_leaves_is_swept_by_the_next_command() {
             assert!(child.try_wait().expect("its state").is_none(), "it ended too early");
             (unfinished(&scratch).len() == 2).then_some(())
         });
-        // While it lives nobody takes its folder away.
+        // While the process lives, other commands do not remove its folder.
         scratch.ok(&["prompt", "list"]);
         assert_eq!(unfinished(&scratch).len(), 2);
         child.kill().expect("it is killed");
@@ -261,7 +261,7 @@ fn f30_a_backup_without_keys_does_not_open_a_server_that_asks_for_one() {
     assert!(ran.status == 0 && ran.stderr.contains("still require a key"), "{ran}");
     assert_eq!(status(&server), 401);
     drop(server);
-    // Nor one that is started later, nor after a restore of a restore, nor where what it replaced cannot be read.
+    // Servers that start later ask for a key too, and so do servers after a second restore.
     assert_eq!(status(&Http::start(&scratch, &[])), 401);
     scratch.ok(&["restore", "keyless.db", "--yes"]);
     assert_eq!(status(&Http::start(&scratch, &[])), 401);

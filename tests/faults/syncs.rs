@@ -1,4 +1,4 @@
-//! Syncs that are killed or fail in the middle: the next one goes on, and nothing is lost.
+//! Tests of syncs that are killed or fail in the middle: the next sync completes the work, and nothing is lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{assert_sound, error_code, under_strace};
 use crate::support::{Ran, Scratch, runs_all, skipped};
 
-/// The files of the folder by path.
+/// The content of each file, by path.
 type Tree = BTreeMap<String, Vec<u8>>;
 
 fn tree(folder: &Path) -> Tree {
@@ -26,10 +26,10 @@ fn tree(folder: &Path) -> Tree {
     found
 }
 
-/// A home and a folder that were synced, and changed on both sides since in every way.
+/// A home and a folder that were synced. Since then, both sides changed, with every kind of change that a sync handles.
 struct Changed {
     scratch: Scratch,
-    /// The folder as a sync that nothing disturbs leaves it, and what the project exports then.
+    /// The state that [`Changed::state`] returns after an undisturbed sync.
     expected: (Tree, Tree),
 }
 
@@ -53,12 +53,14 @@ impl Changed {
         scratch.ok(&["import", "repo"]);
         scratch.ok(&["mcp", "add", "listed", "--", "x", "first"]);
         scratch.ok(&["sync", "team"]);
-        // Servers: taken, given in a file, given in the manifest, renamed, new here.
+        // Servers: one changed in the folder, one changed here in a file, one changed here in the manifest and renamed,
+        // one new here.
         scratch.file("team/.cursor/mcp.json", file("taken").replace("filed", "other"));
         scratch.ok(&["mcp", "set", "filed", "--", "x", "given"]);
         scratch.ok(&["mcp", "set", "listed", "--rename", "renamed", "--", "x", "given"]);
         scratch.ok(&["mcp", "add", "new", "--url", "https://new.example/mcp"]);
-        // Taken, given, merged, new here, new there, only in the manifest.
+        // Files: changed in the folder, changed here, changed on both sides, new here, new in the folder, changed only
+        // in the manifest.
         scratch.file("team/r0.md", "taken\n");
         scratch.ok(&["prompt", "update", "p0", "--content", "given\n"]);
         scratch.file("team/r1.md", "1\nFIRST\nsecond\nthird\n");
@@ -78,7 +80,7 @@ impl Changed {
         changed
     }
 
-    /// Keeps the state, to come back to it.
+    /// Saves the state, for [`Changed::back`].
     fn keep(&self) {
         self.copy("team", "kept-team");
         self.scratch.ok(&["backup", "kept.db"]);
@@ -96,7 +98,7 @@ impl Changed {
         }
     }
 
-    /// What the folder holds, and what the project does.
+    /// Returns the files of the folder, and the files that the project exports.
     fn state(&self) -> (Tree, Tree) {
         let out = self.scratch.path().join("out");
         if out.exists() {
@@ -106,13 +108,13 @@ impl Changed {
         (tree(&self.scratch.path().join("team")), tree(&out))
     }
 
-    /// Runs a sync to whose system calls strace does something.
+    /// Runs a sync under strace with the fault `inject`.
     fn sync_under(&self, inject: &str) -> Option<Ran> {
         let mut command = under_strace(&self.scratch, inject)?;
         Some(self.scratch.finish(command.arg("sync")))
     }
 
-    /// Syncs again, after which all is as if nothing had happened.
+    /// Syncs again, and checks that the result is the same as without the fault.
     #[track_caller]
     fn goes_on(&self, when: &str) {
         let again = self.scratch.run(&["sync"]);
@@ -123,7 +125,7 @@ impl Changed {
         assert_sound(&self.scratch);
     }
 
-    /// How many syncs are on record on this machine as writing files.
+    /// Returns how many syncs are recorded on this machine as still writing files.
     fn records(&self) -> usize {
         fs::read_dir(self.scratch.state().join("mcpkg/approved/sync-writes")).map_or(0, Iterator::count)
     }
@@ -208,7 +210,7 @@ fn what_was_changed_after_a_sync_was_killed_is_not_overwritten() {
         return skipped("there is no strace");
     };
     assert_ne!(ran.status, 0, "{ran}");
-    // Files that the killed sync was going to write.
+    // The killed sync was going to write these files.
     changed.scratch.file("team/r1.md", "zero\n1\nFIRST\nsecond\nthird\n");
     changed.scratch.file("team/.claude/commands/p0.md", "somebody else's\n");
     let ran = changed.scratch.run(&["sync"]);

@@ -1,4 +1,4 @@
-//! Processes that use one file at the same time.
+//! Tests with several processes that use one file at the same time.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn f13_two_servers_and_a_shell_write_one_file_and_nothing_is_lost() {
         });
     });
     assert_eq!(prompts(&scratch).len(), 1 + 40 + 40 + 20);
-    // Each of the 80 updates is a revision of its own: none was lost to another.
+    // Each of the 80 updates has its own revision, so no update overwrote another.
     let history = scratch.json(&["prompt", "history", "shared"]);
     assert_eq!(history["revisions"].as_array().map(Vec::len), Some(81));
     assert_sound(&scratch);
@@ -75,7 +75,8 @@ fn f13_a_file_that_another_process_holds_is_read_and_refused_to_writers() {
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let write = client.post("tools/call", json!({ "name": "delete_prompt", "arguments": { "name": "before" } }));
     assert_eq!(scratch.ok(&["prompt", "show", "before"]), "x");
-    // One busy time, not a second one for the trail: the client would give up on us.
+    // The server waits for the busy timeout once, and not again to record the failure. Otherwise the client would time
+    // out.
     let answer = client.answer(&json!(write));
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
@@ -85,7 +86,7 @@ fn f13_a_file_that_another_process_holds_is_read_and_refused_to_writers() {
     client.finish();
 }
 
-/// Creates prompts without a pause until told to end; returns the names that were acknowledged.
+/// Creates prompts without a pause until `done` is set. Returns the names that were acknowledged.
 fn busy_writer(scratch: &Scratch, done: &AtomicBool, written: &AtomicUsize) -> BTreeSet<String> {
     let mut client = Client::legacy(scratch, "2025-06-18");
     let mut acknowledged = BTreeSet::new();
@@ -122,7 +123,7 @@ fn f15_a_backup_beside_a_busy_writer_ends_and_is_sound() {
     assert_sound(&scratch);
 }
 
-/// The names of the prompts in another database file.
+/// Returns the names of the prompts in another database file.
 fn names_in(scratch: &Scratch, file: &Path) -> BTreeSet<String> {
     let listed = scratch.json(&["--db", &file.to_string_lossy(), "prompt", "list"]);
     let prompts = listed["prompts"].as_array().expect("prompts");
@@ -139,7 +140,7 @@ fn f15_a_restore_beside_a_busy_writer_keeps_all_that_it_replaces() {
         let writer = scope.spawn(|| busy_writer(&scratch, &done, &written));
         let mut kept = Vec::new();
         for _ in 0..3 {
-            // Each of them replaces something that was written since the one before.
+            // Each restore replaces something that was written after the restore before it.
             let before = written.load(Ordering::Relaxed);
             eventually("a write", || (written.load(Ordering::Relaxed) > before).then_some(()));
             let data = scratch.json(&["restore", "backup.db", "--yes", "--while-serving"]);
@@ -150,7 +151,7 @@ fn f15_a_restore_beside_a_busy_writer_keeps_all_that_it_replaces() {
         (writer.join().expect("the writer ends"), kept)
     });
     assert_sound(&scratch);
-    // Whatever was acknowledged stands in the file or in what a restore replaced.
+    // Everything that was acknowledged is in the database, or in a file that a restore kept.
     let mut found = prompts(&scratch);
     for file in &kept {
         scratch.ok(&["--db", &file.to_string_lossy(), "check", "--deep"]);

@@ -1,5 +1,5 @@
-//! Tools: processes that are killed while they install, update, uninstall and publish, disks that are full, clocks that go
-//! back, and two processes on one tool.
+//! Tests of tools: processes killed while they install, update, uninstall and publish; full disks; clocks that go back;
+//! and two processes that use one tool.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ use crate::support::{Mount, Random, Saved, Scratch, eventually, kill_stride, ski
 use crate::tools::homes::{Homes, TOOL, installed, run};
 use crate::tools::trusting;
 
-/// What a database and a registry's folder say of tools, without times and without what was only seen.
+/// What a database and a registry's folder record about tools, except times and reads.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     installs: BTreeSet<String>,
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// The versions that lie in a registry's folder; each has all its files.
+/// Returns the versions in a registry's folder. Checks that each has all of its files.
 fn published(registry: &Path) -> BTreeSet<String> {
     let tool = registry.join("tools").join(TOOL);
     let versions = std::fs::read_dir(tool).into_iter().flatten().flatten();
@@ -66,7 +66,7 @@ fn published(registry: &Path) -> BTreeSet<String> {
     versions
 }
 
-/// The paths below a folder of what is written beside its place or left by what was killed.
+/// Returns the paths of temporary files below a folder, which a killed process left behind.
 fn leftovers(folder: &Path) -> Vec<String> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = folders.pop() {
@@ -83,8 +83,9 @@ fn leftovers(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Runs a command again and again, each time killed at another of its system calls: it is wholly done or not at all, and the
-/// next one goes through. Returns how many were killed; `None` without strace.
+/// Runs a command many times, and kills it at a different system call each time. Checks that the command is done
+/// completely or not at all, and that running it again works. Returns how many runs were killed, or `None` without
+/// strace.
 fn sweep(
     home: &Scratch,
     registry: &Path,
@@ -123,7 +124,7 @@ fn sweep(
     Some(killed)
 }
 
-/// The calls by which the database's file is changed.
+/// The system calls that change the database's file.
 const DATABASE: [(&str, RangeInclusive<usize>, usize); 3] =
     [("pwrite64", 1..=200, 1), ("fdatasync", 1..=20, 1), ("ftruncate", 1..=5, 1)];
 
@@ -144,7 +145,7 @@ fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_what_was_or_what_i
             return skipped("there is no strace");
         };
         assert!(killed * kill_stride() >= 8, "only {killed} of {command:?} were killed");
-        // What was swept is done by now.
+        // Bring this database to the state that the sweep tested, for the next command.
         homes.user.run(command);
     }
 }
@@ -210,7 +211,7 @@ fn kill_9_at_each_step_of_publish_leaves_what_was_or_what_is() {
         return skipped("there is no strace");
     };
     assert!(killed * kill_stride() >= 5, "only {killed} were killed");
-    // To a folder: its files, and then the note of what was published there.
+    // A publish to a folder writes its files first, and then records in the database what was published.
     let files = [
         ("write", 1..=12, 1),
         ("openat", 60..=400, 17),
@@ -222,7 +223,7 @@ fn kill_9_at_each_step_of_publish_leaves_what_was_or_what_is() {
     let publish = ["tool", "publish", &folder, "--to", "team"];
     let killed = sweep(&homes.author, registry, &publish, &files).expect("there is a strace");
     assert!(killed * kill_stride() >= 15, "only {killed} were killed");
-    // The index names what is there, whatever was killed before it was written.
+    // The index lists what is in the folder, even if processes were killed before they wrote it.
     homes.author.ok(&publish);
     let index = std::fs::read_to_string(registry.join("index.json")).expect("the index");
     assert!(index.contains("1.1.0"), "{index}");
@@ -234,7 +235,7 @@ fn an_index_that_was_left_behind_is_brought_up_by_the_next_change() {
     homes.publish(TOOL, "1.0.0");
     let registry = homes.folder("team");
     let registry = Path::new(&registry);
-    // As a publish leaves it that is killed right before it lists what it put in place.
+    // The state after a publish that was killed just before it listed the new version in the index.
     let index = std::fs::read(registry.join("index.json")).expect("the index");
     homes.publish(TOOL, "1.1.0");
     std::fs::write(registry.join("index.json"), index).expect("the index of before");
@@ -253,7 +254,7 @@ fn an_index_that_was_left_behind_is_brought_up_by_the_next_change() {
 #[test]
 fn a_tree_that_was_killed_half_unpacked_is_removed_by_the_next_run() {
     let homes = Homes::new();
-    // A sandbox is not reached where there is none; the copy is made before.
+    // Without a sandbox, the test ends before it reaches the copy, so make the copy first.
     homes.publish_as(TOOL, "1.0.0", "scripts:\n  main: [\"true\"]\n", "alice", "team");
     let user = &homes.user;
     user.ok(&["tool", "install", TOOL]);
@@ -297,7 +298,7 @@ fn what_a_killed_run_was_given_goes_with_the_next_run() {
         let mut given = left().map(|folder| folder.join("given-0"));
         given.find(|file| std::fs::read(file).is_ok_and(|bytes| bytes == b"a secret"))
     });
-    // Another one beside it lets it be.
+    // Another run at the same time leaves the file alone.
     assert_eq!(user.finish(&mut run("")).status, 0);
     assert!(given.exists() && left().count() == 1);
     killed.kill().and_then(|()| killed.wait()).expect("killed");
@@ -339,7 +340,7 @@ fn a_disk_that_is_full_while_an_archive_is_stored_installs_nothing() {
         return;
     }
     homes.publish(TOOL, "1.0.0");
-    // Random, so that it does not get smaller.
+    // Random bytes do not compress.
     homes.author.file(&format!("packages/{TOOL}-1.1.0/large.bin"), Random::new().bytes(3 << 20));
     homes.publish(TOOL, "1.1.0");
     let user = Scratch::new();

@@ -1,5 +1,5 @@
-//! What happens to the files while a deploy writes them. The apply runs in this process, so that the test can act after
-//! an exact number of files.
+//! Tests that change files while a deploy writes them. The deploy runs in this process, so that a test can act after an
+//! exact number of files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Big, counts, deployed, summary};
 use crate::support::{Thing, set_mode};
 
-/// A shell's context in the root.
+/// Returns the context of a shell in the root.
 fn context(big: &Big) -> Context {
     let directory = big.ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
     let selection = Selection { directory, ..Selection::default() };
@@ -28,7 +28,7 @@ fn run(context: &Context, command: &[&str], tool: &str, arguments: Value) -> Res
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
 }
 
-/// Deploys the second state in this process, and does `act` after so many files.
+/// Deploys the second state in this process, and calls `act` after `after` files are written.
 pub fn deploy_with(big: &Big, after: u64, act: impl Fn(&Context) + Send + Sync + 'static) -> Result<Value> {
     let mut context = context(big);
     let repo = big.ground.repo();
@@ -42,7 +42,7 @@ pub fn deploy_with(big: &Big, after: u64, act: impl Fn(&Context) + Send + Sync +
     run(&context, &["deploy"], "deploy_apply", json!({ "repo": repo, "yes": true, "confirm_token": token }))
 }
 
-/// The deploy was undone for this cause, and nothing is left of it; the next one is good.
+/// Checks that the deploy was undone for this cause, that nothing of it remains, and that the plan is unchanged.
 #[track_caller]
 pub fn assert_undone(big: &Big, outcome: Result<Value>, cause: &str) -> Error {
     let error = outcome.expect_err("it cannot go on");
@@ -53,7 +53,7 @@ pub fn assert_undone(big: &Big, outcome: Result<Value>, cause: &str) -> Error {
     error
 }
 
-/// The path of a file of the skill below the root.
+/// Returns the path of a file of the skill, relative to the root.
 fn file(part: usize, n: usize) -> String {
     format!(".claude/skills/big/part{part}/f{n:03}.md")
 }
@@ -69,7 +69,7 @@ fn a_deploy_that_is_given_up_is_undone() {
     assert!(big.settled("deployed"));
 }
 
-/// Does `act` to a file before the deploy comes to it; returns the error and what stood there then.
+/// Calls `act` on a file before the deploy reaches it. Returns the error, and what was at the file's path afterwards.
 #[track_caller]
 fn touched(big: &Big, name: &str, act: impl Fn(&Path) + Send + Sync + 'static) -> (Error, Option<Thing>) {
     let path = big.ground.root().join(name);
@@ -82,7 +82,7 @@ fn touched(big: &Big, name: &str, act: impl Fn(&Path) + Send + Sync + 'static) -
     assert!(tree.leftovers().is_empty(), "{:?}", tree.leftovers());
     let mut before = big.before.clone();
     before.0.remove(&key);
-    // What was put into a folder that took the place of the file.
+    // `act` may have replaced the file with a folder that contains files.
     tree.0.retain(|path, _| !path.starts_with(&key));
     tree.assert_is(&before, "but for the file that was touched");
     (error, there)
@@ -91,7 +91,7 @@ fn touched(big: &Big, name: &str, act: impl Fn(&Path) + Send + Sync + 'static) -
 #[test]
 fn a_file_that_changes_between_plan_and_write_is_not_overwritten() {
     let big = Big::new();
-    // 222 is there always, 223 at first only, 224 comes later.
+    // File 222 is in both states, 223 only in the first, 224 only in the second.
     let (updated, deleted, created) = (file(5, 222), file(5, 223), file(5, 224));
     let edit = |path: &Path| std::fs::write(path, "by hand\n").expect("an edit");
     for name in [&updated, &deleted, &created] {
@@ -99,7 +99,7 @@ fn a_file_that_changes_between_plan_and_write_is_not_overwritten() {
         let (error, there) = touched(&big, name, edit);
         assert!(matches!(there, Some(Thing::File(_, ref bytes)) if bytes == b"by hand\n"), "{name}: {there:?}");
         assert!(error.message().contains(name.as_str()), "{error}");
-        // It stays what the user made of it: the next deploy asks.
+        // The user's change stays, and the next deploy asks before it overwrites it.
         let refused = big.ground.refused(&Big::deploy());
         assert_eq!(refused["code"], "E_ADOPT_CONFIRM_REQUIRED", "{refused:#}");
         match original {
@@ -145,7 +145,7 @@ fn modes_links_and_folders_that_appear_meanwhile_are_kept_too() {
 fn what_is_edited_after_it_was_written_is_kept_by_the_undo_and_named() {
     let big = Big::new();
     let root = big.ground.root();
-    // In the order of paths 30 comes early: it is written when these happen.
+    // Files are written in the order of their paths. After 150 files, file 30 is written, and file 222 is not.
     let (written, next) = (root.join(file(0, 30)), root.join(file(5, 222)));
     let path = written.clone();
     let outcome = deploy_with(&big, 150, move |_| {
@@ -175,13 +175,13 @@ fn a_half_done_deploy_whose_folder_was_taken_away_stops_nobody() {
         let ran = big.ground.scratch.run(&["prompt", "list"]);
         assert_eq!(ran.status, 0, "{ran}");
         if taken == "." {
-            // All of it went, and nothing comes back by itself.
+            // The whole root was removed. mcpkg does not bring it back.
             assert!(!big.ground.root().exists());
             std::fs::create_dir(big.ground.root()).expect("a new root");
         } else if taken == ".claude" {
             std::fs::remove_dir_all(big.ground.root().join(".claude")).expect("what was put back");
         }
-        // Deploys go on.
+        // Deploys work again.
         let data = big.ground.data(&[&Big::deploy()[..], &["--adopt"]].concat());
         assert_eq!(data["applied"], true, "{data}");
         assert_eq!(summary(&big.ground), counts(0, 0, 0));
