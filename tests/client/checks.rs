@@ -1,4 +1,4 @@
-//! `mcpkg client check`: good servers, and those that are missing, hang, end or print garbage.
+//! Tests of `mcpkg client check` with good servers, and with servers that are missing, hang, end or print garbage.
 
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::support::Scratch;
 
-/// A shell called mcpkg: a script that was written a moment ago may still be open in another test's child.
+/// Returns a link to the shell whose name is `mcpkg`. A script cannot be used: a child of another test may still have
+/// the new file open, and then it cannot be run.
 fn shell(scratch: &Scratch) -> PathBuf {
     let path = scratch.path().join("bin/mcpkg");
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -16,7 +17,7 @@ fn shell(scratch: &Scratch) -> PathBuf {
     path
 }
 
-/// An entry that runs a script as mcpkg.
+/// Writes an entry for an agent in which the shell, under the name mcpkg, runs a script.
 fn scripted(ground: &Ground, agent: &str, script: &str) {
     let path = shell(&ground.scratch);
     let case = cases().into_iter().find(|case| case.agent == agent).expect("an agent");
@@ -28,7 +29,7 @@ fn scripted(ground: &Ground, agent: &str, script: &str) {
     }
 }
 
-/// The steps of the first entry, by name: state and what.
+/// Returns the name, state and text of each step of the first client.
 fn steps(ground: &Ground, arguments: &[&str], status: i32) -> Vec<(String, String, String)> {
     let ran = run(ground, &[&["check", "--json"], arguments].concat());
     assert_eq!(ran.status, status, "{ran}");
@@ -76,7 +77,7 @@ fn codex_passes_on_few_variables_and_its_own_folder() {
 }
 
 #[test]
-fn what_is_wrong_is_said_step_by_step() {
+fn each_step_reports_what_is_wrong() {
     let ground = Ground::new();
     scripted(&ground, "cursor", "echo 'no such license' >&2; exit 3");
     let seen = steps(&ground, &["cursor"], 1);
@@ -118,7 +119,7 @@ fn a_server_that_hangs_is_given_up_and_killed() {
     assert!(!std::path::Path::new("/proc").join(id.trim()).exists(), "{id}");
 }
 
-/// Serves one canned answer for each connection, and gives what was asked.
+/// Serves one canned answer to each connection. Returns the port, and a thread that returns the requests.
 fn web(answers: Vec<String>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -137,7 +138,7 @@ fn web(answers: Vec<String>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
     (port, server)
 }
 
-/// Reads a request whole; fails where a connection was opened for a look only.
+/// Reads a whole request. Fails if the client only connects, to see whether the port is open.
 fn read_request(reader: &mut impl BufRead) -> std::io::Result<String> {
     let (mut text, mut length) = (String::new(), 0);
     loop {
@@ -181,20 +182,20 @@ fn a_url_is_asked_the_same() {
     assert!(asked.iter().all(|request| request.contains("authorization: Bearer sesame")), "{asked:?}");
     assert!(asked[2].contains("mcp-session-id: s1") && asked[2].contains("mcp-protocol-version: 2025-11-25"));
     assert!(asked[3].starts_with("DELETE /mcp ") && asked[3].contains("mcp-session-id: s1"), "{asked:?}");
-    // Nobody listens there any more.
+    // The server has stopped listening.
     let ran = ground.scratch.finish(command(&ground).args(["check", "cursor"]).env("TEAM_KEY", "sesame"));
     assert!(ran.status == 1 && ran.stdout.contains("cannot reach"), "{ran}");
 }
 
 #[test]
-fn gemini_is_particular_about_events_and_is_given_none_that_it_does_not_know() {
+fn gemini_gets_no_events_that_it_does_not_know() {
     let ground = Ground::new();
     let server = crate::support::Http::start(&ground.scratch, &[]);
     ok(&ground, &["add", "gemini", "--http", &format!("http://{}/mcp", server.address)]);
     let ran = run(&ground, &["check", "gemini"]);
     assert!(ran.status == 0 && ran.stdout.contains(", 2025-06-18"), "{ran}");
     ok(&ground, &["remove", "gemini"]);
-    // A server that opens its streams with an event without data on every revision.
+    // With this server, each stream begins with an event without data, in every revision of the protocol.
     let hello = r#"{"jsonrpc":"2.0","id":"check-1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}}"#;
     let event = |data: &str| format!("event: message\ndata: {data}\n\n");
     let gone = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
@@ -212,7 +213,7 @@ fn gemini_is_particular_about_events_and_is_given_none_that_it_does_not_know() {
 }
 
 #[test]
-fn a_server_that_refuses_is_heard() {
+fn the_reason_of_a_server_that_refuses_is_shown() {
     let ground = Ground::new();
     let server = crate::support::Http::start(&ground.scratch, &[]);
     let url = |path: &str| format!("http://{}{path}", server.address);
@@ -248,7 +249,7 @@ fn a_server_that_refuses_is_heard() {
 }
 
 #[test]
-fn a_server_behind_tls_is_tried_too() {
+fn a_server_behind_tls_is_checked_too() {
     let ground = Ground::new();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
     let certificate = ground.scratch.file("certificate.pem", made.cert.pem()).display().to_string();

@@ -1,4 +1,4 @@
-//! What is written for each agent, and what is shown of it.
+//! Tests of the entries written for each agent, and of the messages about them.
 
 use insta::assert_snapshot;
 use mcpkg_agents::agents::ALL;
@@ -22,7 +22,7 @@ fn each_agent_starts_this_binary_on_this_database() {
 }
 
 #[test]
-fn a_projects_entry_pins_it_and_the_users_only_when_told() {
+fn a_project_entry_names_its_project_and_a_user_entry_only_on_request() {
     let ground = Ground::new();
     ground.ok(&["project", "create", "q"]);
     let pinned = |arguments: &[&str]| {
@@ -51,7 +51,7 @@ fn the_usual_database_needs_no_flag() {
         ground.scratch.finish(&mut command).stdout
     };
     assert!(!shown(None).contains("--db"));
-    // Codex clears this variable, so the server would look elsewhere.
+    // Codex does not pass this variable on, so the server would look elsewhere.
     assert!(shown(Some("data")).contains("--db"));
 }
 
@@ -90,13 +90,13 @@ fn a_url_takes_its_key_from_the_environment() {
 }
 
 #[test]
-fn a_url_pins_a_projects_entry_and_the_named_project() {
+fn a_url_names_the_project_of_a_project_entry_or_of_the_option() {
     let ground = Ground::new();
     let url = "http://127.0.0.1:3000/mcp";
     let pinned = |arguments: &[&str]| written(&ground, &[&["cursor", "--http"], arguments].concat())["url"].clone();
     assert_eq!(pinned(&[url]), url);
     assert_eq!(pinned(&[url, "--scope", "project"]), "http://127.0.0.1:3000/projects/p/mcp");
-    // The server's database need not be this one.
+    // The project may exist only on the other server, not in this database.
     assert_eq!(pinned(&[url, "--project", "far"]), "http://127.0.0.1:3000/projects/far/mcp");
     let whole = "https://a.example/projects/q/mcp";
     assert_eq!(pinned(&[whole, "--scope", "project"]), whole);
@@ -139,13 +139,13 @@ fn a_key_is_never_written() {
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert!(!ground.home().join(".codex").exists());
-    // And the server will ask for one.
+    // This server will ask for a key.
     let ran = run(&ground, &["add", "codex", "--http", url]);
     assert!(ran.status == 0 && ran.stderr.contains("add --key-env MCPKG_KEY"), "{ran}");
 }
 
 #[test]
-fn it_is_told_what_was_done() {
+fn add_and_remove_report_what_they_did() {
     let ground = Ground::new();
     let shown = |arguments: &[&str]| plain(&ground, &run(&ground, arguments).to_string());
     assert_snapshot!(shown(&["add", "claude-code", "--dry-run"]), @r#"
@@ -224,7 +224,7 @@ fn it_is_told_what_was_done() {
 }
 
 #[test]
-fn the_list_says_what_each_runs() {
+fn the_list_shows_what_each_entry_runs() {
     let ground = Ground::new();
     ok(&ground, &["add", "cursor"]);
     ok(&ground, &["add", "vscode", "--scope", "project", "--name", "team"]);
@@ -249,7 +249,7 @@ fn the_list_says_what_each_runs() {
 }
 
 #[test]
-fn the_doctor_looks_at_the_whole() {
+fn the_doctor_checks_every_entry() {
     let fresh = crate::support::Scratch::new();
     let told = fresh.run(&["doctor"]);
     assert!(told.status == 0 && told.stdout.contains("mcpkg project create NAME"), "{told}");

@@ -1,4 +1,4 @@
-//! `mcpkg client`: the agents' own configuration, written, taken back, and tried.
+//! Tests of `mcpkg client`: writing an agent's own configuration, taking it back, and trying it.
 
 mod checks;
 mod entries;
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::support::{AgentFixture, BINARY, Ground, Ran, agents};
 
-/// An agent with one of its files.
+/// An agent and one of its configuration files.
 struct Case {
     agent: &'static str,
     scope: &'static str,
-    /// Below the ground.
+    /// The file's path, relative to the ground.
     file: String,
     /// The key that holds the servers.
     key: &'static str,
@@ -48,11 +48,11 @@ impl Case {
     }
 }
 
-/// The binary, with no agent on PATH.
+/// Returns `mcpkg client` with a PATH on which there are no agents.
 fn command(ground: &Ground) -> Command {
     let mut command = ground.command();
     command.env("PATH", ground.scratch.path().join("bin")).arg("client");
-    // Copies of agents' files are kept there, not among what the tests compare.
+    // Copies of agents' files are kept in the data folder, outside of the files that the tests compare.
     command.env("XDG_DATA_HOME", ground.scratch.path().join("data"));
     command
 }
@@ -70,7 +70,7 @@ fn ok(ground: &Ground, arguments: &[&str]) -> String {
 
 #[track_caller]
 fn data(ground: &Ground, arguments: &[&str]) -> Value {
-    // As it is, with this machine's paths.
+    // `output` does not replace this machine's paths, as `Scratch::finish` does.
     let output = command(ground).args(arguments).arg("--json").output().expect("mcpkg starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "mcpkg client {}: {said}", arguments.join(" "));
@@ -81,7 +81,7 @@ fn scoped<'a>(verb: &'a str, case: &Case) -> Vec<&'a str> {
     vec![verb, case.agent, "--scope", case.scope]
 }
 
-/// A text with this machine's paths taken out.
+/// Returns a text with placeholders instead of this machine's paths.
 fn plain(ground: &Ground, text: &str) -> String {
     text.replace(BINARY, "<MCPKG>").replace(&*ground.scratch.path().to_string_lossy(), "<SCRATCH>")
 }

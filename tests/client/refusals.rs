@@ -1,4 +1,4 @@
-//! What is not done, and what is said about it.
+//! Tests of what `mcpkg client` refuses, and of its messages.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::support::set_mode;
 
 #[test]
-fn a_malformed_file_is_left_as_it_is() {
+fn a_malformed_file_is_left_unchanged() {
     for case in cases() {
         let ground = Ground::new();
         let bad: &[&[u8]] = if case.is_toml {
@@ -55,7 +55,7 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
         let replaced = data(&ground, &[scoped("add", &case), vec!["--yes"]].concat());
         assert_eq!(replaced["outcome"], "replaced", "{}", case.agent);
         assert!(!std::fs::read_to_string(&path).expect("a file").contains("other"));
-        // And it comes back.
+        // A removal brings the entry back.
         assert_eq!(data(&ground, &scoped("remove", &case))["outcome"], "restored", "{}", case.agent);
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), before, "{}", case.agent);
     }
@@ -71,7 +71,7 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
 }
 
 #[test]
-fn a_removal_names_the_entry_that_is_mcpkgs() {
+fn a_removal_names_the_entry_that_belongs_to_mcpkg() {
     let ground = Ground::new();
     ground.scratch.file("ground/home/.cursor/mcp.json", r#"{"mcpServers":{"mcpkg":{"command":"npx"}}}"#);
     let ran = run(&ground, &["remove", "cursor"]);
@@ -152,14 +152,14 @@ fn a_scope_that_an_agent_lacks_is_refused() {
 }
 
 #[test]
-fn two_at_once_lose_nothing() {
+fn two_processes_at_once_lose_nothing() {
     let ground = Ground::new();
     let names: Vec<String> = (0..6).map(|at| format!("n{at}")).collect();
     let ground = &ground;
     std::thread::scope(|scope| {
         for name in &names {
             scope.spawn(move || {
-                // Who comes second is told to run it again.
+                // The process that comes second is asked to run the command again.
                 for _ in 0..50 {
                     let ran = run(ground, &["add", "codex", "--name", name]);
                     if ran.status == 0 {

@@ -1,11 +1,11 @@
-//! Whatever stood there stands there again, byte for byte.
+//! Tests that adding and removing mcpkg leaves an agent's files unchanged, byte for byte.
 
 use std::os::unix::fs::MetadataExt;
 
 use super::*;
 use crate::support::{runs_all, set_mode, skipped};
 
-/// Files that people wrote, for a key that holds servers.
+/// Returns files as people write them. `key` is the key that holds the servers.
 fn json_files(key: &str) -> Vec<(&'static str, String)> {
     let full = format!(
         "{{\n  \"theme\": \"dark\",\n  \"{key}\": {{\n    \"other\": {{ \"command\": \"npx\", \"args\": [\"-y\", \"x\"], \"env\": {{ \"K\": \
@@ -51,7 +51,7 @@ fn every_agents_file_comes_back_to_the_byte() {
     for (turn, case) in cases().iter().enumerate() {
         let ground = Ground::new();
         let files = if case.is_toml { toml_files() } else { json_files(case.key) };
-        // Otherwise the agents whose files have the same format take turns with them.
+        // Without `runs_all`, each JSON agent tests only every fourth file. Together they test all of them.
         let stride = if runs_all() || case.is_toml { 1 } else { 4 };
         for (what, before) in files.into_iter().skip(turn % stride).step_by(stride) {
             let what = format!("{} {} {what}", case.agent, case.scope);
@@ -62,7 +62,7 @@ fn every_agents_file_comes_back_to_the_byte() {
             assert_ne!(after, before.as_bytes(), "{what}");
             let seen = std::fs::metadata(&path).expect("a file");
             assert_eq!(seen.mode() & 0o7777, 0o640, "{what}");
-            // Again: nothing is written, the file is the same one.
+            // Adding it again writes nothing: the file is the same inode.
             assert_eq!(data(&ground, &scoped("add", case))["outcome"], "already", "{what}");
             let again = std::fs::metadata(&path).expect("a file");
             assert_eq!((again.ino(), again.mtime_nsec()), (seen.ino(), seen.mtime_nsec()), "{what}");
@@ -105,7 +105,7 @@ fn a_dry_run_makes_nothing_not_even_the_database() {
 }
 
 #[test]
-fn what_others_wrote_meanwhile_stays() {
+fn what_others_wrote_in_the_meantime_stays() {
     let ground = Ground::new();
     let cursor = Case {
         agent: "cursor",
@@ -126,7 +126,7 @@ fn what_others_wrote_meanwhile_stays() {
 }
 
 #[test]
-fn a_second_add_with_other_words_is_taken_back_with_the_first() {
+fn a_removal_undoes_a_second_add_with_other_arguments_too() {
     let ground = Ground::new();
     ground.ok(&["project", "create", "q"]);
     for case in cases() {
@@ -153,7 +153,7 @@ fn a_link_stays_a_link() {
     ok(&ground, &["remove", "codex"]);
     assert!(link.is_symlink());
     assert_eq!(std::fs::read_to_string(&real).expect("a file"), "model = 'o'\n");
-    // A link to nothing yet: what it leads to is made, and goes again.
+    // The link leads to a file that does not exist. It is created, and removed again.
     std::fs::remove_file(&real).expect("a file");
     ok(&ground, &["add", "codex"]);
     assert!(real.is_file() && link.is_symlink());
@@ -176,7 +176,7 @@ fn a_copy_of_the_file_is_kept_with_its_mode() {
 }
 
 #[test]
-fn no_copy_lies_beside_a_database_of_ones_own() {
+fn no_copy_is_kept_next_to_a_database_given_with_db() {
     let ground = Ground::new();
     ground.scratch.file("ground/home/.claude.json", "{ \"secret\": \"x\" }");
     let ran = run(&ground, &["add", "claude-code", "--db", "team.db"]);
@@ -185,7 +185,7 @@ fn no_copy_lies_beside_a_database_of_ones_own() {
 }
 
 #[test]
-fn a_home_of_the_agents_own_is_followed() {
+fn a_variable_that_moves_an_agents_home_is_followed() {
     let ground = Ground::new();
     for (variable, agent, file) in [
         ("CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"),
