@@ -1,4 +1,4 @@
-//! Files that are not what they should be.
+//! Tests with damaged files.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{assert_refused, content_of, error_code};
 use crate::support::{Client, Scratch};
 
-/// A database at rest with 60 prompts, and its bytes.
+/// Returns a scratch with 60 prompts in a database that no process uses, and the bytes of the database.
 fn at_rest() -> (Scratch, Vec<u8>) {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -21,7 +21,7 @@ fn at_rest() -> (Scratch, Vec<u8>) {
     (scratch, bytes)
 }
 
-/// Every command and a server refuse the file with `code`, and leave it as it is.
+/// Checks that every command, and a server, refuses the file with `code` and leaves it unchanged.
 #[track_caller]
 fn assert_untouched(scratch: &Scratch, code: &str) {
     let before = fs::read(scratch.db()).ok();
@@ -40,7 +40,7 @@ fn f08_a_file_with_a_wrong_header_or_cut_in_half_is_refused_and_untouched() {
         fs::write(scratch.db(), bytes).expect("a damaged file");
         assert_untouched(&scratch, "E_DB_CORRUPT");
     }
-    // A backup that is cut off is told by its name, and as what it is.
+    // For a backup that is cut off, the error names the backup and the damage.
     fs::write(scratch.db(), &whole).expect("a whole file");
     let backup = scratch.file("backup.db", &whole[..whole.len() / 2]);
     let ran = scratch.run(&["restore", &backup.display().to_string(), "--yes"]);
@@ -66,7 +66,7 @@ fn f08_a_zeroed_page_is_reported_and_never_served_as_good() {
     let pages = whole.len() / 4096;
     for page in [0, 1, 2, 3, pages / 4, pages / 2, pages - 2] {
         let mut bytes = whole.clone();
-        // Of the first page all but the header that says whose file it is.
+        // On the first page, keep the header, which identifies the application.
         let start = if page == 0 { 100 } else { page * 4096 };
         bytes[start..(page + 1) * 4096].fill(0);
         fs::write(scratch.db(), bytes).expect("a damaged file");
@@ -80,7 +80,7 @@ fn f08_a_zeroed_page_is_reported_and_never_served_as_good() {
                 assert!(matches!(code.as_deref(), Some("E_DB_CORRUPT" | "E_DAMAGED")), "page {page}: {ran}");
             }
         }
-        // What a server gives out is what was stored, or an error.
+        // A server returns either what was stored or an error.
         let mut client = Client::start(&scratch, &[]);
         if client.try_shake_hands("2025-06-18") {
             for n in 0..60 {
@@ -97,7 +97,7 @@ fn f08_a_zeroed_page_is_reported_and_never_served_as_good() {
 fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "small", "the quick brown marker"]);
-    // The second one lies in three chunks; its bit is flipped in the last.
+    // The second content is stored in three chunks. The bit is flipped in the last one.
     let large = scratch.file("large.txt", format!("{}{}end", content_of("large", 2_500_000), "LASTCHUNK"));
     scratch.ok(&["resource", "create", "large", "file:///large.txt", &format!("@{}", large.display())]);
     scratch.ok(&["prompt", "create", "sound", "as it was"]);
@@ -136,7 +136,7 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     client.finish();
 }
 
-/// Changes the database at rest by SQL, as a damaged disk might.
+/// Changes a database that no process uses by SQL, as a damaged disk might.
 fn damage(scratch: &Scratch, sql: &str) {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF").expect("no checks");
@@ -145,7 +145,7 @@ fn damage(scratch: &Scratch, sql: &str) {
 }
 
 #[test]
-fn f09_a_row_that_is_not_as_it_was_written_is_reported_and_never_served() {
+fn f09_a_changed_row_is_reported_and_never_served() {
     for (table, column, value) in [
         ("prompt", "name", "'damag3d'"),
         ("prompt", "description", "'another'"),
@@ -182,7 +182,7 @@ fn f09_a_row_that_is_not_as_it_was_written_is_reported_and_never_served() {
         assert!(deep.status == 1 && deep.stderr.contains(&format!("'{name}'")), "{case}: {deep}");
         assert_refused(&scratch, &["backup", "bad.db"], "E_DB_CORRUPT");
         assert_refused(&scratch, &[table, "show", name], "E_DAMAGED");
-        // Lists say which one it is, and show the others.
+        // Lists show which row is damaged, and still show the others.
         let listed = scratch.ok(&[table, "list"]);
         assert!(listed.contains("sound"), "{case}: {listed}");
         let in_list = !matches!(column, "template" | "blob_id" | "uuid" | "updated_at" | "text");
@@ -201,18 +201,18 @@ fn f09_a_row_that_is_not_as_it_was_written_is_reported_and_never_served() {
         assert!(error["message"].as_str().is_some_and(|it| it.contains("is damaged")), "{case}: {error}");
         assert!(client.result(method, sound).is_object(), "{case}");
         client.finish();
-        // An earlier state makes it whole.
+        // Restoring an earlier revision repairs the row.
         if column != "name" && column != "uuid" {
             scratch.ok(&[table, "restore", name, "1"]);
             let shown = scratch.run(&[table, "show", name]);
-            // A prompt with an argument is not shown without it.
+            // `show` fails for a prompt with an argument, because no value is given. That is not damage.
             assert!(!shown.stderr.contains("damaged: its row"), "{case}: {shown}");
         }
     }
 }
 
 #[test]
-fn f09_a_damaged_revision_is_named_and_not_brought_back() {
+fn f09_a_damaged_revision_is_named_and_not_restored() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "n", "one"]);
     scratch.ok(&["prompt", "update", "n", "--content", "two"]);
@@ -262,11 +262,11 @@ fn f09_every_content_that_a_row_names_is_verified_and_every_row() {
 }
 
 #[test]
-fn f10_what_is_not_ours_is_refused_and_untouched() {
+fn f10_a_file_of_another_application_is_refused_and_untouched() {
     let scratch = Scratch::new();
     fs::write(scratch.db(), b"").expect("an empty file");
     assert_untouched(&scratch, "E_DB_CORRUPT");
-    // A database of another application: ours, but for the mark in its header.
+    // A database of another application: only the application id in the header differs from ours.
     fs::remove_file(scratch.db()).expect("the empty file goes");
     scratch.ok(&["project", "create", "p"]);
     let mut bytes = fs::read(scratch.db()).expect("the database");
@@ -300,7 +300,7 @@ fn f11_a_bare_copy_of_a_hot_file_misses_what_a_backup_has() {
 }
 
 #[test]
-fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
+fn f12_a_damaged_file_is_not_repaired_and_a_backup_restores_everything() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "kept", "x"]);
     scratch.ok(&["backup", "b.db"]);
@@ -308,7 +308,7 @@ fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
     let refused = scratch.run(&["prompt", "list"]);
     assert_eq!(refused.status, 1, "{refused}");
     assert!(refused.stderr.contains("move the file aside and restore a backup with `mcpkg restore FILE`"), "{refused}");
-    // What the hint says works.
+    // The hint's instructions work.
     fs::rename(scratch.db(), scratch.path().join("spoilt")).expect("it is moved aside");
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(scratch.path().join(format!("test.db{suffix}")));
@@ -318,7 +318,7 @@ fn f12_no_salvage_is_promised_and_a_backup_brings_everything_back() {
 }
 
 #[test]
-fn rows_that_name_content_that_is_not_there_are_damage_and_no_bug() {
+fn rows_that_name_missing_content_are_reported_as_damage_and_not_as_a_bug() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "hello", "words"]);
     scratch.ok(&["resource", "create", "doc", "file:///doc.md", "# Words"]);
@@ -347,10 +347,10 @@ fn rows_that_name_content_that_is_not_there_are_damage_and_no_bug() {
 }
 
 #[test]
-fn a_row_that_is_refused_because_of_damage_is_no_bug() {
+fn a_row_that_is_refused_because_of_damage_is_not_reported_as_a_bug() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "first", "words"]);
-    // The row of this content is gone, and the index that finds it by its SHA-256 still has it.
+    // The row of this content is gone, but the index of SHA-256 hashes still lists it.
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).expect("one file");
     let find = "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'blob'";

@@ -120,7 +120,7 @@ fn f06_a_full_disk_refuses_writes_and_serves_reads() {
 }
 
 #[test]
-fn a_database_that_finds_no_room_is_not_there() {
+fn a_database_that_cannot_be_created_for_lack_of_room_leaves_no_file() {
     let (mut refused, mut made) = (0, 0);
     for kilobytes in (100..3_000).step_by(200) {
         let scratch = Scratch::new();
@@ -264,7 +264,7 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_opened_is_told_with_its_cause() {
+fn a_connection_that_cannot_be_opened_fails_with_its_cause() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
     // The store keeps one connection open. Take it, so that the read has to open another.

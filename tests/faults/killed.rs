@@ -81,7 +81,7 @@ fn f02_kill_at_the_nth_write_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn f16_kill_while_the_file_is_made_leaves_none_or_a_whole_one() {
+fn f16_kill_while_the_file_is_created_leaves_none_or_a_complete_one() {
     let mut killed = 0;
     for fault in ["pwrite64", "fsync", "rename", "unlink"] {
         for n in [1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {

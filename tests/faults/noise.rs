@@ -1,4 +1,4 @@
-//! Random bytes, random JSON and requests that were tampered with.
+//! Tests with random bytes, random JSON and requests that were tampered with.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{LEGACY, Random, Raw, Scratch, modern_meta};
 
-/// JSON of any kind, not deeper than `depth`.
+/// Returns random JSON with a depth of at most `depth`.
 fn any_json(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth == 0 { 6 } else { 8 }) {
         0 => Value::Null,
@@ -36,7 +36,7 @@ fn random_length(random: &mut Random) -> usize {
     random.below(most)
 }
 
-/// A request that could be served, with an id of its own.
+/// Returns a valid request with this id.
 fn good(random: &mut Random, id: &Value) -> Value {
     let methods = [
         ("ping", json!({})),
@@ -70,7 +70,7 @@ fn good(random: &mut Random, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// Changes one value somewhere inside.
+/// Replaces one value, at any depth, with random JSON.
 fn tamper(random: &mut Random, value: &mut Value) {
     let replaced = any_json(random, 3);
     match value {
@@ -88,7 +88,7 @@ fn tamper(random: &mut Random, value: &mut Value) {
     }
 }
 
-/// A line of noise.
+/// Returns a line of noise.
 fn noise(random: &mut Random, id: &Value) -> Vec<u8> {
     let mut line = match random.below(8) {
         0 => {
@@ -119,8 +119,7 @@ fn noise(random: &mut Random, id: &Value) -> Vec<u8> {
     line
 }
 
-/// The id of a line that must be answered: an object that names one, and is neither an answer nor a subscription,
-/// which is answered at its end.
+/// Returns the id of a line that must be answered: an object that has an id and is not an answer itself.
 fn owed(line: &[u8]) -> Option<Value> {
     let value: Value = serde_json::from_slice(line).ok()?;
     let object = value.as_object()?;

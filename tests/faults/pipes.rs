@@ -109,7 +109,7 @@ fn f19_a_server_whose_client_is_gone_ends_quietly() {
 }
 
 #[test]
-fn a_server_ends_whose_client_is_gone_while_requests_wait_for_their_id() {
+fn a_server_ends_when_its_client_disconnects_while_requests_with_one_id_wait() {
     let scratch = Scratch::with_project();
     let mut server = Raw::start(&scratch, &[]);
     let one = call(7, "create_prompt", &json!({ "name": "x", "content": "y" }));

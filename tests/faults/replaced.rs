@@ -32,7 +32,7 @@ fn assert_back(client: &mut Client, name: &str) {
 }
 
 #[test]
-fn f27_a_file_removed_under_a_server_is_noticed_and_its_return_too() {
+fn f27_a_server_notices_when_its_file_is_removed_and_when_it_returns() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "before", "x"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
@@ -77,7 +77,7 @@ fn f27_a_file_replaced_under_a_server_is_left_untouched() {
 /// Without its WAL, the file lacks the last commits, and what the server commits would go into a file that nobody can
 /// open.
 #[test]
-fn f27_a_wal_removed_under_a_server_is_noticed_and_its_return_too() {
+fn f27_a_server_notices_when_its_wal_is_removed_and_when_it_returns() {
     let scratch = Scratch::with_project();
     if !scratch.is_file() {
         return;

@@ -212,7 +212,7 @@ fn a_tag_that_was_moved_needs_force() {
 }
 
 #[test]
-fn a_source_that_disappeared_costs_a_line_and_not_the_answer() {
+fn a_source_that_disappeared_is_reported_and_the_others_still_are() {
     let (gone, stays) = (upstream(), upstream());
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &gone.url(), "--name", "gone", "--yes"]);

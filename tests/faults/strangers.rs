@@ -60,7 +60,7 @@ fn f28_a_file_with_objects_of_somebody_else_is_refused_and_nothing_of_them_runs(
 }
 
 #[test]
-fn f28_tables_of_litestream_and_analyze_are_let_be() {
+fn f28_tables_of_litestream_and_analyze_are_left_alone() {
     let scratch = Scratch::with_project();
     alter(&scratch, "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER UNIQUE); ANALYZE;");
     scratch.ok(&["prompt", "create", "n", "x"]);
@@ -125,7 +125,7 @@ fn fifo(path: &Path) {
 }
 
 #[test]
-fn f29_what_is_no_file_is_refused_at_once_wherever_a_file_is_read() {
+fn f29_anything_but_a_file_is_refused_at_once_wherever_a_file_is_read() {
     let scratch = Scratch::with_project();
     let at = |name: &str| scratch.path().join(name);
     fifo(&at("pipe"));

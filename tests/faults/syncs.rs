@@ -179,7 +179,7 @@ fn kill_9_at_any_step_of_a_sync_loses_nothing_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn a_disk_that_refuses_a_write_is_told_and_the_next_sync_goes_on() {
+fn a_disk_that_refuses_a_write_is_reported_and_the_next_sync_goes_on() {
     let changed = Changed::new();
     for (inject, code) in [
         ("renameat:error=EROFS:when=2", "E_IO_PERMISSION_DENIED"),

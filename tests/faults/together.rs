@@ -106,7 +106,7 @@ fn busy_writer(scratch: &Scratch, done: &AtomicBool, written: &AtomicUsize) -> B
 }
 
 #[test]
-fn f15_a_backup_beside_a_busy_writer_ends_and_is_sound() {
+fn f15_a_backup_during_writes_ends_and_is_sound() {
     let scratch = Scratch::with_project();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -131,7 +131,7 @@ fn names_in(scratch: &Scratch, file: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn f15_a_restore_beside_a_busy_writer_keeps_all_that_it_replaces() {
+fn f15_a_restore_during_writes_keeps_all_that_it_replaces() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "old", "x"]);
     scratch.ok(&["backup", "backup.db"]);

@@ -273,7 +273,7 @@ fn a_tree_that_was_killed_half_unpacked_is_removed_by_the_next_run() {
 }
 
 #[test]
-fn what_a_killed_run_was_given_goes_with_the_next_run() {
+fn the_next_run_removes_the_input_files_of_a_killed_run() {
     let homes = Homes::new();
     let mark = format!("9{:07}.5", std::process::id());
     let main = format!("[sh, -c, 'if [ -s \"$0\" ]; then sleep {mark}; fi', '{{{{file:text}}}}']");

@@ -1,4 +1,4 @@
-//! Files of other versions, and clocks that go back.
+//! Tests with databases of other versions, and with clocks that go back.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{assert_refused, assert_sound};
 use crate::support::{Client, Scratch, skipped};
 
-/// Changes the database at rest by SQL, as another program would.
+/// Changes a database that no process uses by SQL, as another program would.
 fn alter(scratch: &Scratch, sql: &str) {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.execute_batch(sql).expect("the change");
@@ -33,7 +33,7 @@ fn a_newer_database_names_the_version_to_install() {
     alter(&scratch, "PRAGMA user_version = 99");
     for (upgraded_by, hint) in [
         ("9.1.0", "hint: install mcpkg 9.1.0 or newer, which upgraded this database, or restore a backup"),
-        // Not newer than this version, or not a version.
+        // These are not newer than this version, or not versions.
         ("0.0.9", "hint: use a newer version of mcpkg, or restore a backup"),
         ("9.1.0 from elsewhere", "hint: use a newer version of mcpkg, or restore a backup"),
         ("+9.1.00", "hint: install mcpkg 9.1.0 or newer"),
@@ -61,7 +61,7 @@ fn f16_a_version_that_no_schema_has_is_refused_and_untouched() {
 
 #[test]
 fn f16_an_upgrade_that_was_interrupted_goes_on() {
-    // Versions before the fourth wrote the number of the schema after the schema.
+    // Before the fourth schema, mcpkg set the schema's number after it created the schema.
     for version in [1, 2] {
         let scratch = Scratch::new();
         let fixture = format!("{}/tests/fixtures/v3.db", env!("CARGO_MANIFEST_DIR"));
@@ -75,7 +75,7 @@ fn f16_an_upgrade_that_was_interrupted_goes_on() {
 #[test]
 fn checksums_that_an_upgrade_did_not_come_to_are_filled_in_by_the_next_command() {
     let scratch = Scratch::new();
-    // The version that brought checksums: it stays until all content has one.
+    // Schema 6 added checksums.
     let fixture = format!("{}/tests/fixtures/v6.db", env!("CARGO_MANIFEST_DIR"));
     fs::copy(&fixture, scratch.db()).expect("a copy");
     alter(&scratch, "UPDATE blob SET checksum = NULL WHERE id > 1");
@@ -91,7 +91,7 @@ fn an_older_backup_has_checksums_once_it_is_restored() {
     assert_has_checksums(&scratch);
 }
 
-/// Asserts that the database is of this version, and that no content lacks its checksum.
+/// Checks that the database has this version's schema, and that all content has a checksum.
 #[track_caller]
 fn assert_has_checksums(scratch: &Scratch) {
     let database = rusqlite::Connection::open(scratch.db()).expect("the database opens");
@@ -133,18 +133,20 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
         let before = fs::read(scratch.db()).expect("the database");
         assert_refused(&scratch, &["prompt", "list"], "E_MIGRATION_DIVERGED");
         alter(&scratch, "PRAGMA journal_mode = DELETE");
-        // Whether it was in WAL mode for a moment is written in bytes 18 and 19, and counted in 24 and 92.
+        // SQLite marks WAL mode in bytes 18 and 19 of the header, and counts changes in bytes 24 and 92.
         let after = fs::read(scratch.db()).expect("the database");
         assert_eq!(before.len(), after.len());
         assert!(before[100..] == after[100..], "the content was touched");
     }
 }
 
-/// What the fixtures hold, made by:
+/// The fixtures were made with these commands:
 /// `project create p; prompt create hello 'Hello {{ name }}' -d Greets --argument name; prompt create plain one;
 /// prompt update plain --content two; resource create doc file:///doc.md '# Doc' -m text/markdown;
-/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; access create key (from v3 on); backup v1.db`.
-/// `v17.db`, the last one with whole runs of letters of scripts without spaces as words of its index, has besides:
+/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone;
+/// access create key (from v3 on); backup v1.db`.
+/// The index of `v17.db` is the last one that indexes text without spaces (such as Chinese) as whole words. It also
+/// contains:
 /// `prompt create zh 请把季度报告翻译成英文; prompt create latin 'a report';
 /// resource create restoring file:///restoring データベースの復元 -d 백업과복원`
 #[test]
@@ -173,7 +175,7 @@ fn f17_a_database_of_every_schema_version_opens_with_its_content() {
         assert_eq!(scratch.json(&["search", "doc"])["hits"][0]["name"], "doc");
         let keys = scratch.json(&["access", "list"])["keys"].as_array().map(Vec::len);
         assert_eq!(keys, Some(usize::from(version >= 3)));
-        // And it can be written: a file of an older version was brought up to date.
+        // The file was upgraded, so it can be written.
         scratch.ok(&["prompt", "create", "new", "x"]);
         scratch.ok(&["access", "create", "another"]);
         assert_sound(&scratch);
@@ -181,7 +183,7 @@ fn f17_a_database_of_every_schema_version_opens_with_its_content() {
 }
 
 #[test]
-fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
+fn an_older_index_is_upgraded_and_finds_words_inside_a_text() {
     let scratch = Scratch::new();
     let fixture = format!("{}/tests/fixtures/v17.db", env!("CARGO_MANIFEST_DIR"));
     fs::copy(&fixture, scratch.db()).expect("a copy");
@@ -195,7 +197,7 @@ fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
     }
 }
 
-/// Runs a command of the table in this process.
+/// Runs an operation in this process, and returns its data.
 fn run(context: &mcpkg_core::op::Context, command: &[&str], arguments: Value) -> Value {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     let call = entry.from_agent(arguments).expect("good arguments");
@@ -217,7 +219,7 @@ fn f18_a_clock_that_goes_back_changes_no_order() {
     };
     make("first");
     make("second");
-    // What was made again goes on with the name's history, whatever the clock said.
+    // A prompt that is created again continues the history of its name, whatever the clock says.
     let history = run(&context, &["prompt", "history"], json!({ "name": "a" }));
     let actions = history["revisions"].as_array().expect("revisions").iter();
     let back = ["delete", "update", "create"];
@@ -231,7 +233,7 @@ fn f18_a_clock_that_goes_back_changes_no_order() {
     assert_eq!(kinds, [&once[..], &once[..], &["prompt.restore"]].concat());
 }
 
-/// The library that gives a process another clock, where the machine has it.
+/// Returns the path of libfaketime, which changes the clock of a process, if it is installed.
 pub(crate) fn faketime() -> Option<String> {
     let libraries =
         ["/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib64/faketime"];
@@ -243,7 +245,7 @@ pub(crate) fn faketime() -> Option<String> {
     found
 }
 
-/// A process that is started with `FAKETIME`.
+/// Returns a command whose clock shows `time`.
 fn at(scratch: &Scratch, library: &str, time: &str) -> std::process::Command {
     let mut command = scratch.command();
     command.env("LD_PRELOAD", library).env("FAKETIME", time).env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
@@ -279,7 +281,7 @@ fn f18_a_clock_before_1970_or_after_9999_stops_nothing() {
         ] {
             run(arguments);
         }
-        // HTTP has no such date: a server says so before it listens.
+        // HTTP dates cannot express these times. The server reports this before it listens.
         if *time != "@9999-12-31 23:59:58" {
             let ran = scratch.finish(at(&scratch, &library, time).args(["serve", "--http", "--port", "0"]));
             assert!(ran.status == 2 && ran.stderr.contains("the clock"), "{time}: {ran}");
@@ -302,7 +304,7 @@ fn f18_a_real_clock_that_goes_back_breaks_nothing() {
         };
         run(&["prompt", "create", name, "x"]);
         run(&["prompt", "update", name, &format!("--content={offset}")]);
-        // The backup just made is never the one that is pruned, though its name sorts first.
+        // `--keep` never deletes the backup that was just made, even if its name sorts first.
         let made = run(&["--json", "backup", "--keep", "1", "backups"]);
         let made: Value = serde_json::from_str(&made).expect("JSON");
         assert!(scratch.path().join(made["file"].as_str().expect("a file")).exists(), "{made}");

@@ -1,4 +1,4 @@
-//! Disks that are full, and folders and files that cannot be written, in the middle of a deploy.
+//! Tests with full disks, and with folders and files that cannot be written, in the middle of a deploy.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn fill(path: &Path) {
     }
 }
 
-/// The deploy fails in the middle, is undone for this cause, and succeeds after `mend`.
+/// Checks that a deploy fails in the middle and is undone for this cause, and that it succeeds after `mend`.
 #[track_caller]
 fn undone_then_good(big: &Big, wrapper: &[&str], cause: &str, mend: impl FnOnce()) {
     let mut command = big.ground.command_under(wrapper);
@@ -33,7 +33,7 @@ fn undone_then_good(big: &Big, wrapper: &[&str], cause: &str, mend: impl FnOnce(
     assert!(big.settled("deployed after all"));
 }
 
-/// A file or folder that nobody may change.
+/// A file or folder that is immutable until this value is dropped.
 struct Immutable(PathBuf);
 
 impl Immutable {
@@ -113,7 +113,7 @@ fn a_path_that_is_as_long_as_the_disk_takes_is_written_and_a_longer_one_refused(
     for (longest, is_taken) in [(4090, true), (4106, false)] {
         let big = Big::new();
         let root = big.ground.root().canonicalize().expect("a root").join(".claude/skills/big");
-        // The name beside it, under which the file is written first, is longer than the file's own.
+        // A file is first written under a temporary name, which is longer than its own name.
         let mut room = longest - root.as_os_str().len();
         let mut script = "cd modules/big".to_owned();
         while room > 20 {
@@ -147,10 +147,10 @@ fn a_disk_that_is_full_in_the_middle_undoes_all_though_it_is_full() {
         return skipped("a full disk needs root and tmpfs");
     };
     let big = Big::filling(Ground::below(scratch));
-    // Each file takes a page: there is room for a third of the new ones.
+    // Each file takes a page, and there is room for a third of the new ones.
     mount.remount("size=1100k");
     undone_then_good(&big, &[], "E_DISK_FULL", || mount.remount("size=64m"));
-    // A process that dies while the disk is full: what it left is put back without any room.
+    // A process dies while the disk is full. Restoring what it replaced needs no room.
     big.back();
     for n in [60, 150, 290] {
         let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
@@ -177,22 +177,22 @@ fn a_full_disk_below_the_database_refuses_or_undoes_all_of_a_deploy() {
     };
     let big = Big::filling(Ground::below(scratch));
     let filler = big.ground.scratch.path().join("filler");
-    // Before the journal is written: nothing is begun.
+    // The disk is full before the journal is written, so nothing has begun.
     fill(&filler);
     let error = big.ground.refused(&Big::deploy());
     assert_eq!(error["code"], "E_DISK_FULL", "{error:#}");
     assert!(!big.settled("not begun"));
-    // Plans can be looked at; without a token, which could not be kept.
+    // Plans can be shown, but without a token, which could not be stored.
     let data = big.ground.data(&["plan", "--repo", "../../repo"]);
     assert_eq!(data["summary"], counts(100, 100, 100));
     std::fs::remove_file(&filler).expect("the filler goes");
-    // After the files are written: what would say so cannot be stored.
+    // The disk fills up after the files are written, so the journal's end cannot be stored.
     for at in [1, 150, 300] {
         let path = filler.clone();
         let outcome = deploy_with(&big, at, move |_| fill(&path));
         assert!(filler.exists());
         let tree = big.ground.tree();
-        // Reads go on while what is left cannot be written.
+        // Reads still work while the undo cannot be recorded.
         assert_eq!(big.ground.data(&["plan", "--repo", "../../repo"])["summary"], counts(100, 100, 100));
         std::fs::remove_file(&filler).expect("the filler goes");
         tree.assert_is(&big.before, "put back, though the database is full");

@@ -1,4 +1,4 @@
-//! Databases from somebody else: their rows name files anywhere, and nothing happens to one.
+//! Tests with databases from strangers: their rows name arbitrary files, and mcpkg changes none of them.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::support::{Ground, skipped};
 const KEY: &str = "ssh-ed25519 AAAA the user's own\n";
 const EVIL: &str = "ssh-ed25519 AAAA somebody else's\n";
 
-/// A home with a file that no deploy has to do with.
+/// Returns a ground and the path of a file that no deploy wrote.
 fn home() -> (Ground, PathBuf) {
     let ground = Ground::new();
     ground.ok(&["prompt", "create", "review", "Review"]);
@@ -53,7 +53,8 @@ fn file(path: &Path, before: Image, after: Image) -> File {
     }
 }
 
-/// Writes a journal without an end, as an apply would that was killed, into the database alone.
+/// Writes a journal into the database, but no record on this machine. This is what another machine's killed deploy
+/// leaves.
 fn journal(ground: &Ground, state: State, files: impl FnOnce(&Db<'_>) -> Vec<File>, folders: &[String]) {
     let context = ground.scratch.context();
     let written = context.store.write(|db| {
@@ -75,7 +76,7 @@ fn journal(ground: &Ground, state: State, files: impl FnOnce(&Db<'_>) -> Vec<Fil
     written.expect("a journal");
 }
 
-/// Commands of every kind.
+/// Commands of each kind.
 const COMMANDS: [&[&str]; 12] = [
     &["prompt", "list"],
     &["check"],
@@ -103,7 +104,7 @@ fn a_journal_of_another_machine_is_shown_and_never_acted_upon() {
             vec![file(&keys, image(db, EVIL), key.clone()), file(&beside, Image::Absent, image(db, "Host *\n"))]
         };
         journal(&ground, state, files, &[empty.display().to_string()]);
-        // What an applied one would leave beside.
+        // A deploy that was applied leaves this file next to the user's.
         let shown = ground.data(&["snapshot", "list", "--all"]);
         let id = shown["snapshots"][0]["id"].as_str().expect("an id").to_owned();
         assert_eq!(shown["snapshots"][0]["begun_here"], false, "{shown:#}");
@@ -130,7 +131,7 @@ fn a_backup_of_the_middle_of_a_deploy_undoes_nothing_where_it_is_restored() {
     };
     assert_ne!(ran.status, 0, "{ran}");
     let middle = big.ground.tree();
-    // The same database on another machine, or for another user: the records are not there.
+    // The same database on another machine, or for another user, where the records are missing.
     let state = big.ground.scratch.state();
     let elsewhere = state.with_file_name("elsewhere");
     std::fs::rename(&state, &elsewhere).expect("a rename");
@@ -163,12 +164,13 @@ fn a_journal_that_was_changed_since_is_not_acted_upon() {
     assert!(doctor.contains("another user or machine started it"), "{doctor}");
 }
 
-/// Says in the database that the user's file was deployed below its folder, and what stood there before.
+/// Records in the database that the user's file was deployed, with its own folder as the root.
 fn claim(ground: &Ground, keys: &Path) {
     claim_below(ground, keys.parent().expect("a folder"), keys, image);
 }
 
-/// The same below a root; `pristine` is what stood there before.
+/// Records in the database that the user's file was deployed below a root. `pristine` returns the content from before
+/// the deploy.
 fn claim_below(ground: &Ground, root: &Path, keys: &Path, pristine: impl FnOnce(&Db<'_>, &str) -> Image) {
     let context = ground.scratch.context();
     let written = context.store.write(|db| {
@@ -207,7 +209,7 @@ fn rows_for_files_outside_of_what_was_deployed_to_change_nothing_without_a_perso
         assert_eq!(std::fs::read_to_string(&keys).expect("the file"), KEY, "{command:?}");
         assert!(!ground.root().join(".claude").exists(), "nothing else is written either");
     }
-    // What the user deployed to stays free of questions.
+    // Folders that the user did deploy to need no consent.
     let (ground, _) = home();
     ground.ok(&["deploy", "--apply", "--yes"]);
     ground.ok(&["rollback", "--to", "pristine", "--yes"]);
@@ -224,7 +226,7 @@ fn rows_that_lead_out_of_their_root_or_into_git_change_nothing() {
     ] {
         for pristine in [image as fn(&Db<'_>, &str) -> Image, |_, _| Image::Absent] {
             let (ground, keys) = home();
-            // The user deploys there, so that the root itself is nothing to ask about.
+            // The user deploys to this root, so the root itself needs no consent.
             ground.ok(&["deploy", "--apply", "--yes"]);
             let root = ground.root().canonicalize().expect("a root");
             let victim = root.join(path);
@@ -328,8 +330,8 @@ fn folders_that_are_swapped_all_the_time_take_nothing_elsewhere() {
     swapping.join().expect("the other thread ends");
     eprintln!("{applied} applied, {refused} refused or undone");
     assert_eq!(std::fs::read_dir(outside.join("big")).expect("a folder").count(), 0, "something was written outside");
-    // Whatever was met, the next deploy is whole. What a plan saw missing while the link stood there may be left over, and
-    // nobody's.
+    // The next deploy is complete, whatever the deploys before it met. A file that a plan found missing while the link
+    // was there may remain, and no longer belongs to a deploy.
     big.ground.data(&[&Big::deploy()[..], &["--adopt"]].concat());
     std::fs::remove_dir_all(&outside).expect("gone");
     let tree = big.ground.tree();

@@ -1,9 +1,9 @@
-//! Deploys and rollbacks whose process is killed.
+//! Tests that kill the process of a deploy or rollback.
 
 use super::{Big, counts, deployed, summary};
 use crate::support::{finds, runs_all, skipped};
 
-/// Commands of every kind: each of them finds what was left half done.
+/// Commands of each kind. Each of them finds and settles an interrupted deploy.
 const NEXT: [&[&str]; 7] = [
     &["prompt", "list"],
     &["plan", "--repo", "../../repo"],
@@ -14,10 +14,10 @@ const NEXT: [&[&str]; 7] = [
     &["events"],
 ];
 
-/// The files at which it dies: the first ones, the last ones, and some between.
+/// The numbers of the file at which the process is killed: the first ones, the last ones, and some between.
 const AT: [usize; 18] = [1, 2, 3, 4, 11, 29, 58, 77, 100, 123, 150, 151, 188, 222, 241, 270, 299, 300];
 
-/// As many of them as there are commands of another kind.
+/// A part of [`AT`], one for each command in [`NEXT`].
 const FEW: [usize; NEXT.len()] = [1, 2, 58, 150, 151, 299, 300];
 
 fn at() -> &'static [usize] {
@@ -29,7 +29,8 @@ fn kill_9_after_the_nth_of_300_files_leaves_none_of_them_deployed() {
     let big = Big::new();
     let mut in_the_middle = 0;
     for (n, next) in at().iter().zip(NEXT.iter().cycle()) {
-        // Each file is linked once: the new one to its place, or the old one beside it.
+        // linkat is called once for each file: to put the new file in place, or to keep the old one under a temporary
+        // name.
         let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
             return skipped("there is no strace");
         };
@@ -48,7 +49,7 @@ fn kill_9_after_the_nth_of_300_files_leaves_none_of_them_deployed() {
 }
 
 #[test]
-fn kill_9_in_the_middle_of_a_rollback_leaves_what_was_deployed() {
+fn kill_9_in_the_middle_of_a_rollback_leaves_the_deployed_state() {
     let big = Big::new();
     deployed(&big.ground);
     let rollback = ["rollback", "--to", big.first.as_str(), "--yes"];
@@ -71,15 +72,16 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
     let (mut before, mut after, mut uncleaned) = (0, 0, 0);
     let steps: [(&str, &[usize]); 6] = [
         ("mkdirat", &[1, 2]),
-        // The record that tells whose journal it is.
+        // The record that this machine began the journal.
         ("rename", &[1]),
         ("renameat", &[1, 50, 100]),
-        // 200 while it writes, then the 200 old files that stayed beside.
+        // 200 while files are written, and then 200 for the old files that were kept.
         ("unlinkat", &[1, 100, 199, 200, 201, 202, 203, 300, 400, 401, 402, 403]),
         ("fsync", &[1, 2, 4, 6, 8, 10, 12]),
         ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),
     ];
-    // A deploy and a rollback at each of them, or one after the other at every third.
+    // Tests a deploy and a rollback at each step. Without `runs_all`, tests every third step, with a deploy and a
+    // rollback in turn.
     let stride = if runs_all() { 1 } else { 3 };
     for (step, at) in steps {
         for (turn, n) in at.iter().step_by(stride).enumerate() {
@@ -117,7 +119,7 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
     assert!(enough, "{before} before, {after} after, {uncleaned} with old files");
 }
 
-/// Ctrl-C waits for an undo, so it may not wait for the disk once for each file.
+/// Ctrl-C waits for the undo, so the undo must not sync once for each file.
 #[test]
 fn an_undo_syncs_each_folder_once() {
     if finds("strace").is_none() {

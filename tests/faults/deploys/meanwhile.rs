@@ -142,7 +142,7 @@ fn modes_links_and_folders_that_appear_meanwhile_are_kept_too() {
 }
 
 #[test]
-fn what_is_edited_after_it_was_written_is_kept_by_the_undo_and_named() {
+fn the_undo_keeps_and_names_a_file_that_was_edited_after_the_deploy_wrote_it() {
     let big = Big::new();
     let root = big.ground.root();
     // Files are written in the order of their paths. After 150 files, file 30 is written, and file 222 is not.
@@ -164,7 +164,7 @@ fn what_is_edited_after_it_was_written_is_kept_by_the_undo_and_named() {
 }
 
 #[test]
-fn a_half_done_deploy_whose_folder_was_taken_away_stops_nobody() {
+fn removing_the_folder_of_an_interrupted_deploy_does_not_block_later_deploys() {
     for taken in [".claude/skills/big/part0", ".claude", "."] {
         let big = Big::new();
         let Some(ran) = big.run_traced("linkat:signal=SIGKILL:when=150", &Big::deploy()) else {

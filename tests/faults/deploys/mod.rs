@@ -1,4 +1,5 @@
-//! Deploys that die, fail or meet each other: what is on disk is entirely before or entirely after.
+//! Tests of deploys that are killed, fail or run at the same time: the files are always entirely before or entirely
+//! after.
 
 mod disks;
 mod elsewhere;
@@ -23,13 +24,15 @@ modules:
   - {id: 'skill:big', type: skill, tags: [base], source: {local_path: {path: modules/big}}}
 ";
 
-/// A config repo whose skill has 200 files, deployed; and what it becomes: 100 of them updated, 100 deleted, 100 more.
+/// A config repo with a skill of 200 files. The first state is deployed. In the second state, 100 files are updated,
+/// 100 are deleted and 100 are new.
 struct Big {
     ground: Ground,
-    /// The snapshot of the first state.
+    /// The id of the first state's snapshot.
     first: String,
-    /// What is on disk in the first state, and in the second.
+    /// The files on disk in the first state.
     before: Tree,
+    /// The files on disk in the second state.
     after: Tree,
 }
 
@@ -54,12 +57,13 @@ impl Big {
         big
     }
 
-    /// Writes a state of the skill: of every three files one is there always, one at first, one later.
+    /// Writes state 1 or 2 of the skill. Of every three files, one is in both states, one only in state 1 and one only
+    /// in state 2.
     fn write_state(ground: &Ground, state: usize) {
         let _ = std::fs::remove_dir_all(ground.repo().join("modules"));
         ground.in_repo("modules/big/SKILL.md", "---\nname: big\ndescription: Big\n---\nIt stays\n");
         for n in (0..300).filter(|n| n % 3 == 0 || n % 3 == state) {
-            // The folders of the last files come and go with them.
+            // The last files are in folders that are only in one of the states.
             let folder = if n < 240 { format!("part{}", n / 40) } else { format!("only{}/deep", n % 3) };
             let path = ground.in_repo(&format!("modules/big/{folder}/f{n:03}.md"), format!("state {state} of {n}\n"));
             if n % 5 < state {
@@ -68,19 +72,19 @@ impl Big {
         }
     }
 
-    /// Back to the first state.
+    /// Rolls back to the first state.
     #[track_caller]
     fn back(&self) {
         self.ground.data(&["rollback", "--to", &self.first, "--yes"]);
         self.ground.tree().assert_is(&self.before, "after the rollback");
     }
 
-    /// The arguments of a deploy of the second state.
+    /// Returns the arguments that deploy the repo's state, which is the second one after [`Big::filling`].
     fn deploy() -> [&'static str; 5] {
         ["deploy", "--repo", "../../repo", "--apply", "--yes"]
     }
 
-    /// A command to which `inject` is done.
+    /// Returns a command that runs under strace with the fault `inject`, or `None` without strace.
     fn traced(&self, inject: &str, arguments: &[&str]) -> Option<Command> {
         let words = strace(inject)?;
         let mut command = self.ground.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -92,8 +96,8 @@ impl Big {
         Some(self.ground.scratch.finish(&mut self.traced(inject, arguments)?))
     }
 
-    /// What is on disk after the next command, which looks after what was left half done: one of two states. Returns
-    /// whether it is the second.
+    /// Checks that the files are exactly in one of the two states, after a command has settled the interrupted deploy.
+    /// Returns whether it is the second state.
     #[track_caller]
     fn settled(&self, when: &str) -> bool {
         let tree = self.ground.tree();
@@ -105,7 +109,7 @@ impl Big {
     }
 }
 
-/// Deploys the config repo and returns the snapshot.
+/// Deploys the config repo, and returns the snapshot's id.
 #[track_caller]
 fn deployed(ground: &Ground) -> String {
     let data = ground.data(&Big::deploy());
@@ -113,13 +117,13 @@ fn deployed(ground: &Ground) -> String {
     data["snapshot_id"].as_str().expect("a snapshot").to_owned()
 }
 
-/// What the plan counts.
+/// Returns how many files the plan would create, update and delete.
 #[track_caller]
 fn summary(ground: &Ground) -> Value {
     ground.data(&["plan", "--repo", "../../repo"])["summary"].take()
 }
 
-/// The summary of a plan that does this.
+/// Returns the summary of a plan with these counts.
 fn counts(create: usize, update: usize, delete: usize) -> Value {
     json!({ "create": create, "update": update, "delete": delete })
 }

@@ -1,5 +1,5 @@
-//! Power loss while files are written, and just after a command said that they are. The files are on a file system of
-//! their own, which is shut down: what was not synced is gone.
+//! Tests of power loss while files are written, and just after a command reported success. The files are on a file
+//! system that the test shuts down: what was not synced is lost.
 
 use super::{Big, deployed};
 use crate::support::{Disk, Ground, Scratch, Tree, runs_all, skipped};
@@ -7,16 +7,16 @@ use crate::support::{Disk, Ground, Scratch, Tree, runs_all, skipped};
 /// What is on the disk that loses its power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Holds {
-    /// The files, without the database: nothing that the database syncs takes the files to disk too.
+    /// Only the files. The database is elsewhere, so syncing it does not sync the files as well.
     Files,
     /// The database and the files.
     All,
 }
 
-/// The disks of a test: every file system with the files, and one of them with the database too.
+/// The disks to test: each file system with only the files, and one with the database too.
 const DISKS: [(&str, Holds); 3] = [("ext4", Holds::Files), ("xfs", Holds::Files), ("ext4", Holds::All)];
 
-/// A disk, and the ground on it.
+/// Returns a disk with a ground on it.
 fn ground(system: &'static str, holds: Holds) -> Option<(Disk, Ground)> {
     let scratch = match holds {
         Holds::Files => Scratch::with_project_here(),
@@ -27,7 +27,7 @@ fn ground(system: &'static str, holds: Holds) -> Option<(Disk, Ground)> {
         Holds::All => scratch.path().to_owned(),
     };
     let disk = Disk::new(system, &at)?;
-    // The file system's own folder would be a difference between what is there and what should be.
+    // The new file system has this folder, which would be a difference to the expected tree.
     let _ = std::fs::remove_dir(at.join("lost+found"));
     if holds == Holds::All {
         scratch.ok(&["project", "create", "p"]);
@@ -36,7 +36,7 @@ fn ground(system: &'static str, holds: Holds) -> Option<(Disk, Ground)> {
 }
 
 #[test]
-fn power_loss_loses_no_deploy_and_no_rollback_that_ended_well() {
+fn power_loss_loses_no_deploy_and_no_rollback_that_reported_success() {
     for (system, holds) in DISKS {
         let Some((mut disk, ground)) = ground(system, holds) else { continue };
         let big = Big::filling(ground);
@@ -47,7 +47,7 @@ fn power_loss_loses_no_deploy_and_no_rollback_that_ended_well() {
         big.back();
         disk.cut();
         big.ground.tree().assert_is(&big.before, &format!("{system}, {holds:?}: rolled back"));
-        // The database agrees with the files.
+        // The next command also checks that the database agrees with the files.
         deployed(&big.ground);
         assert!(big.settled("deployed again"));
     }
@@ -55,7 +55,8 @@ fn power_loss_loses_no_deploy_and_no_rollback_that_ended_well() {
 
 #[test]
 fn power_loss_in_the_middle_leaves_one_of_the_two_states() {
-    // Temporary files, folders and files in place, the database, and old files that are removed.
+    // Creating temporary files and folders, linking files to their places, writing the database, and removing old
+    // files.
     let steps: [(&str, &[usize]); 5] = [
         ("openat", &[900]),
         ("fsync", &[2, 5, 9]),
@@ -83,7 +84,7 @@ fn power_loss_in_the_middle_leaves_one_of_the_two_states() {
                     big.ground.ok(&["prompt", "list"]);
                     let is_second = big.settled(&when);
                     assert!(ran.status != 0 || is_second != rolls_back, "{when}: it ended well");
-                    // What the undo restored is on disk too.
+                    // What the undo restored is synced too.
                     disk.cut();
                     assert_eq!(big.settled(&format!("{when}, and again")), is_second, "{when}");
                     if is_second {
@@ -96,7 +97,7 @@ fn power_loss_in_the_middle_leaves_one_of_the_two_states() {
 }
 
 #[test]
-fn power_loss_in_the_middle_of_an_undo_is_made_good_by_the_next_command() {
+fn the_next_command_completes_an_undo_that_a_power_loss_interrupted() {
     for (system, holds) in DISKS {
         let Some((mut disk, ground)) = ground(system, holds) else { continue };
         let big = Big::filling(ground);
@@ -117,7 +118,7 @@ fn power_loss_in_the_middle_of_an_undo_is_made_good_by_the_next_command() {
 }
 
 #[test]
-fn power_loss_loses_nothing_of_up_and_of_its_undo() {
+fn power_loss_loses_nothing_of_up_or_of_its_undo() {
     for (system, holds) in DISKS {
         let Some((mut disk, ground)) = ground(system, holds) else { continue };
         for (name, content) in [

@@ -1,4 +1,4 @@
-//! Several processes and calls that deploy at the same time.
+//! Tests with several processes and calls that deploy at the same time.
 
 use std::process::{Child, Stdio};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Big, counts, deployed, summary};
 use crate::support::{Client, eventually, signal};
 
-/// The token of a deploy of the second state.
+/// Returns the confirm token of a deploy of the second state.
 fn token(big: &Big) -> String {
     let data = big.ground.data(&["deploy", "--repo", "../../repo"]);
     data["confirm_token"].as_str().expect("a token").to_owned()
@@ -23,7 +23,7 @@ fn answer(child: Child) -> Value {
     serde_json::from_slice(&output.stdout).expect("an envelope")
 }
 
-/// Of these answers exactly one applied; the others say why they did not.
+/// Checks that exactly one of these deploys was applied, and that the others report why they were not.
 #[track_caller]
 fn assert_one_won(answers: &[Value]) {
     let applied = answers.iter().filter(|it| it["ok"] == true && it["data"]["applied"] == true).count();
@@ -46,7 +46,7 @@ fn of_several_processes_with_one_token_exactly_one_applies() {
         let answers: Vec<Value> = children.into_iter().map(answer).collect();
         assert_one_won(&answers);
         assert!(big.settled("one applied"));
-        // Later it is used up too.
+        // The token stays used up.
         let error = big.ground.refused(&arguments);
         assert_eq!(
             (error["code"].as_str(), error["details"]["mismatch_kind"].as_str()),
@@ -116,7 +116,7 @@ fn a_live_apply_is_not_undone_by_anybody_else() {
         eventually("it writes", || early.exists().then_some(()));
         signal(child.id(), "STOP");
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-        // A process that ended before it could be stopped is a zombie.
+        // The process may end before it can be stopped. Then it is a zombie.
         eventually("it stands still", || [") T ", ") Z "].iter().any(|it| state().contains(it)).then_some(()));
         let left = big.ground.tree();
         let in_the_middle = !left.leftovers().is_empty();
