@@ -1,10 +1,10 @@
-//! `mcpkg access`: what the shell prints, and what it never does.
+//! Tests of `mcpkg access`: what it prints, and what it never prints.
 
 use insta::assert_snapshot;
 
 use crate::support::{Ran, Scratch};
 
-/// A command's output without what differs from run to run.
+/// Returns a command's output, with placeholders for keys and times.
 fn shown(ran: &Ran) -> String {
     let text = ran.to_string();
     let key = regex::Regex::new("mcpkg_[0-9a-f]{12}_[0-9a-f]{64}").expect("a pattern").replace_all(&text, "<KEY>");
@@ -12,7 +12,7 @@ fn shown(ran: &Ran) -> String {
 }
 
 #[test]
-fn a_key_from_its_making_to_its_end() {
+fn a_key_from_its_creation_to_its_end() {
     let scratch = Scratch::with_project();
     assert_snapshot!(shown(&scratch.run(&["access", "create", "laptop"])), @r#"
     status: 0
@@ -130,7 +130,7 @@ fn a_key_that_could_not_be_printed_is_revoked() {
         "{said}"
     );
     assert!(scratch.ok(&["access", "list"]).ends_with("revoked\n"));
-    // A reader that is gone has not got it either.
+    // If the reader of a pipe has closed it, nobody received the key.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let ran = scratch.command().args(["access", "create", "b"]).stdout(writer).output().expect("mcpkg starts");
@@ -138,7 +138,7 @@ fn a_key_that_could_not_be_printed_is_revoked() {
 }
 
 #[test]
-fn who_finds_a_key_revokes_it_and_nothing_shows_it() {
+fn a_leaked_key_can_be_revoked_and_is_never_shown() {
     let scratch = Scratch::with_project();
     let key = scratch.ok(&["access", "create", "leaked"]);
     let (key, secret) = (key.trim(), &key[19..83]);

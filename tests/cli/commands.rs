@@ -1,4 +1,4 @@
-//! What commands print.
+//! Tests of what commands print.
 
 use insta::assert_snapshot;
 
@@ -118,7 +118,7 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
     scratch.ok(&["prompt", "create", "literal", "@@home"]);
     assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
     scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
-    // An update takes it the same way, and by the flag as ever.
+    // `update` takes its content the same way, and still by the option.
     scratch.ok(&["prompt", "create", "changed", "first"]);
     let shown = |name: &str| scratch.run(&["prompt", "show", name, "--raw"]).stdout;
     for (words, content) in [
@@ -222,7 +222,7 @@ fn front_matter_declares_a_template() {
     assert_eq!(scratch.ok(&["prompt", "show", "pr"]), plain);
     assert_eq!(exported("plain").matches("arguments: [pr]").count(), 1);
     scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
-    // Front matter takes the place of front matter, also where it declares nothing.
+    // Front matter replaces the earlier front matter, even if it declares nothing.
     scratch.file("pr.md", "---\nmodel: y\n---\nSee");
     scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
     assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "See");
@@ -237,7 +237,7 @@ fn front_matter_declares_a_template() {
 }
 
 #[test]
-fn a_value_that_a_template_has_no_use_for_is_refused() {
+fn a_value_that_a_template_does_not_use_is_refused() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "look", "Look at {{ file }}", "--argument", "file"]);
     scratch.ok(&["prompt", "create", "free", "{% set a = 1 %}{{ x|default('') }}{{ a }}", "--template"]);
@@ -268,7 +268,7 @@ fn a_value_that_a_template_has_no_use_for_is_refused() {
 }
 
 #[test]
-fn a_files_bytes_and_name_tell_what_a_resource_is() {
+fn a_files_bytes_and_name_decide_the_type_of_a_resource() {
     let scratch = Scratch::with_project();
     let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
     for (name, content) in [("doc.md", b"# hi".to_vec()), ("pic.png", bytes.clone()), ("data.json", b"{}".to_vec())] {
@@ -329,7 +329,7 @@ fn an_editor_changes_a_prompt() {
     "#);
 }
 
-/// Texts in scripts without spaces, each with what is asked for inside of it.
+/// Texts in scripts without spaces. Each has words inside it to search for.
 const SPACELESS: [(&str, &str, &[&str]); 6] = [
     ("zh", "请把季度报告翻译成英文，并检查术语表。", &["报告", "季度报告", "术语表", "翻译成英文", "告"]),
     (
@@ -344,7 +344,7 @@ const SPACELESS: [(&str, &str, &[&str]); 6] = [
 ];
 
 #[test]
-fn what_stands_inside_of_a_text_without_spaces_is_found_with_its_surroundings() {
+fn words_inside_a_text_without_spaces_are_found_with_their_surroundings() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "latin", "a report, a backup and nothing else"]);
     for (name, text, _) in SPACELESS {
@@ -372,10 +372,10 @@ fn what_stands_inside_of_a_text_without_spaces_is_found_with_its_surroundings() 
             );
         }
     }
-    // Its letters in another order are something else, and so is what begins alike.
+    // The same letters in another order are not found, nor a word with the same beginning.
     assert!(found("告报").is_empty() && found("季度会议").is_empty());
     assert_eq!(found("report").len(), 1);
-    // In a name's place, and in another's description.
+    // Search a description too, and the description after an update.
     scratch.ok(&["prompt", "create", "told", "x", "-d", "議事録を要約する"]);
     assert_eq!(found("要約"), [("told".to_owned(), "x".to_owned())]);
     scratch.ok(&["prompt", "update", "told", "--description", "y"]);
@@ -438,7 +438,7 @@ fn backups_are_dated_pruned_and_restored() {
     let refused = scratch.run(&["restore", &newest]);
     assert_eq!(refused.status, 1, "{refused}");
     assert!(refused.stderr.contains("hint: confirm with --yes"), "{refused}");
-    // What cannot be restored is refused before anybody is asked.
+    // A file that cannot be restored is refused before anybody is asked.
     scratch.file("notes.txt", "no backup");
     for (file, why) in [
         ("notes.txt", "`notes.txt` is not an SQLite database\nhint: name a file that `mcpkg backup` wrote\n"),
@@ -458,7 +458,7 @@ fn backups_are_dated_pruned_and_restored() {
 }
 
 #[test]
-fn a_server_says_that_its_project_is_not_there() {
+fn a_server_reports_that_its_project_does_not_exist() {
     let scratch = Scratch::with_project();
     let served = scratch.run(&["serve", "--project", "nope"]);
     assert!(
@@ -473,7 +473,7 @@ fn a_server_says_that_its_project_is_not_there() {
 }
 
 #[test]
-fn init_says_where_and_what_next() {
+fn init_prints_the_path_and_the_next_steps() {
     let scratch = Scratch::new();
     if !scratch.is_file() {
         return;
@@ -505,7 +505,7 @@ fn completions_and_man_pages_are_written() {
 }
 
 #[test]
-fn a_read_makes_no_database() {
+fn a_read_creates_no_database() {
     let scratch = Scratch::new();
     let missing = scratch.path().join("mistyped.db");
     let named = missing.to_str().expect("a readable path");
@@ -516,7 +516,7 @@ fn a_read_makes_no_database() {
         assert!(ran.stderr.contains("mistyped.db` does not exist"), "{ran}");
     }
     assert!(!missing.exists());
-    // The usual one is not made either, and is empty.
+    // The default database is not created either, and reads as empty.
     let usual = |arguments: &[&str]| {
         let mut command = scratch.command();
         command.env_remove("MCPKG_DB").env("XDG_DATA_HOME", scratch.path().join("data")).args(arguments);

@@ -1,4 +1,4 @@
-//! `mcpkg compact`: the file gets smaller, and nothing that is needed goes.
+//! Tests of `mcpkg compact`: the file shrinks, and nothing that is needed is lost.
 
 use std::fs;
 
@@ -10,13 +10,13 @@ fn size(scratch: &Scratch) -> u64 {
     fs::metadata(scratch.db()).expect("the database").len()
 }
 
-/// A text of a MiB that is like no other.
+/// Returns a MiB of text that differs for each `n`.
 fn large(n: u32) -> String {
     format!("{n:08}").repeat(1 << 17)
 }
 
 #[test]
-fn space_of_what_was_deleted_goes_back_to_the_disk() {
+fn the_space_of_deleted_content_is_freed() {
     let scratch = Scratch::with_project_here();
     if !scratch.is_file() {
         return;
@@ -33,7 +33,7 @@ fn space_of_what_was_deleted_goes_back_to_the_disk() {
     let doctor = scratch.run(&["doctor", "--root", "."]).to_string();
     assert!(doctor.contains("mcpkg compact"), "{doctor}");
 
-    // A server that runs meanwhile goes on, and so does a second command.
+    // A server that runs at the same time still works, and so does a second command.
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let told = scratch.json(&["compact", "--dry-run"]);
     assert!(told["free"].as_u64().expect("bytes") > 19 << 20, "{told}");
@@ -50,7 +50,7 @@ fn space_of_what_was_deleted_goes_back_to_the_disk() {
 }
 
 #[test]
-fn revisions_go_only_where_they_are_named_and_the_newest_stay() {
+fn revisions_are_deleted_only_on_request_and_the_newest_stay() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "p", "1"]);
     for n in 2..=5 {
@@ -83,7 +83,7 @@ fn revisions_go_only_where_they_are_named_and_the_newest_stay() {
     scratch.ok(&["prompt", "restore", "gone", "2"]);
     assert_eq!(scratch.ok(&["prompt", "show", "gone"]), "last words");
     scratch.ok(&["check", "--deep"]);
-    // A revision that is missing in the middle is damage still.
+    // A missing revision between others is still damage.
     scratch.ok(&["prompt", "update", "gone", "--content", "more"]);
     let newest_but_one = "DELETE FROM revision WHERE number = (SELECT max(number) - 1 FROM revision WHERE name = 'gone') AND name = 'gone'";
     assert_eq!(scratch.change(newest_but_one), 1);

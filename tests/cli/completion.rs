@@ -1,4 +1,4 @@
-//! Names are completed in real shells, and asking for them leaves no trace.
+//! Tests that real shells complete names, and that completing changes nothing.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use mcpkg_core::op::Names;
 
 use crate::support::{BINARY, Scratch, skipped, typed_after};
 
-/// A project with names of several kinds, another project, and a deploy.
+/// Returns a project with names of several kinds, and another project.
 fn filled() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "review-code", "Reviewed"]);
@@ -18,7 +18,7 @@ fn filled() -> Scratch {
     scratch
 }
 
-/// Asks as the script of a shell does, with the words of a line of which the last is completed.
+/// Asks for completions as a shell's script does. `words` are those of the line, and the last one is completed.
 fn answered(scratch: &Scratch, shell: &str, words: &[&str]) -> Vec<String> {
     let mut command = scratch.command();
     let index = words.len().to_string();
@@ -89,14 +89,14 @@ fn names_of_every_kind_are_completed() {
 }
 
 #[test]
-fn flags_come_where_one_is_begun() {
+fn flags_are_completed_after_a_dash() {
     let scratch = filled();
     assert_eq!(names(&scratch, &["prompt", "show", "x", "--ra"]), ["--raw"]);
     assert!(names(&scratch, &["prompt", "list", "--"]).contains(&"--json".to_owned()));
 }
 
 #[test]
-fn asking_makes_and_changes_nothing() {
+fn completing_creates_and_changes_nothing() {
     let scratch = Scratch::new();
     if !scratch.is_file() {
         return;
@@ -124,8 +124,8 @@ fn asking_makes_and_changes_nothing() {
 }
 
 #[test]
-fn every_argument_that_names_something_says_so() {
-    // What takes the name of a thing that is there, and completes nothing.
+fn every_argument_that_takes_a_name_completes_it() {
+    // Arguments called `name` that complete nothing, most of them because they take a new name.
     const FREE: &[&str] = &[
         "init_tool name",
         "create_project name",
@@ -162,7 +162,7 @@ fn every_argument_that_names_something_says_so() {
     assert_eq!(without, ["create_skill name"], "the one that makes what it names");
 }
 
-/// A shell in whose PATH the binary stands first.
+/// Returns a shell whose PATH begins with the binary's folder.
 fn shell(scratch: &Scratch, program: &str) -> Command {
     let mut command = Command::new(program);
     let folder = Path::new(BINARY).parent().expect("a folder").display();
@@ -184,7 +184,7 @@ fn is_there(program: &str) -> bool {
     there
 }
 
-/// Types a line with a tab at a shell's prompt, and checks that the command ran with the whole name.
+/// Types a line with a tab at a shell's prompt, and checks that the command ran with the completed name.
 fn typed(command: &Command, line: &str, expected: &str) {
     match typed_after(command, "READY>", &format!("{line}\nexit\n")) {
         Some((shown, _)) => assert!(shown.contains(expected), "{line:?}: {shown}"),

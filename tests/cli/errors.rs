@@ -1,4 +1,4 @@
-//! Errors: exit status, words, and JSON under --json.
+//! Tests of errors: the exit status, the text, and the JSON with --json.
 
 use insta::assert_snapshot;
 
@@ -101,7 +101,7 @@ fn usage_errors_exit_2_and_suggest() {
         let option = if command[0] == "command" { "--arg" } else { "--input" };
         assert!(refused.contains(&format!("tip: write '{option} region=eu'")), "{refused}");
     }
-    // A command that is begun with its last word.
+    // A command that begins with its last word.
     for (line, tip) in [
         (&["install", "x"][..], "tip: commands begin with a noun: 'mcpkg source install', 'mcpkg tool install'\n"),
         (&["list"], "tip: commands begin with a noun: 'mcpkg project list', 'mcpkg prompt list', "),
@@ -111,7 +111,7 @@ fn usage_errors_exit_2_and_suggest() {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
     }
-    // Where what it is about was said, it is named nowhere else.
+    // If the noun was given, only its commands are suggested.
     let refused = scratch.run(&["gate", "list"]).to_string();
     assert!(
         refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
@@ -136,7 +136,7 @@ fn usage_errors_exit_2_and_suggest() {
     }
     --- stderr
     "#);
-    // The test's MCPKG_DB is not a flag that somebody has to write.
+    // The usage does not show the flag that the test sets through MCPKG_DB.
     assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
     status: 2
     --- stdout
@@ -149,7 +149,7 @@ fn usage_errors_exit_2_and_suggest() {
 
     For more information, try '--help'.
     "#);
-    // `mcpkg` alone is how one begins; a command that lacks its second word is a mistake.
+    // `mcpkg` alone is how users begin, but a command that lacks its second word is an error.
     assert_eq!(scratch.run(&[]).status, 0);
     assert_eq!(scratch.run(&["prompt"]).status, 2);
     assert!(!scratch.db().exists(), "a usage error makes no database");
@@ -201,7 +201,7 @@ fn colour_follows_the_flag_and_the_environment() {
 }
 
 #[test]
-fn quiet_says_nothing_that_was_not_asked_for() {
+fn quiet_prints_only_what_was_asked_for() {
     let scratch = Scratch::new();
     let ran = scratch.run(&["-q", "project", "create", "p"]);
     assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (0, "Created project 'p'\n", ""));
@@ -209,7 +209,7 @@ fn quiet_says_nothing_that_was_not_asked_for() {
 }
 
 #[test]
-fn what_is_not_a_number_is_said_in_plain_words() {
+fn an_invalid_number_is_reported_in_plain_words() {
     let scratch = Scratch::with_project();
     for arguments in
         [&["evolve", "accept", "x"][..], &["serve", "--http", "--port", "80a"], &["events", "--limit", "few"]]
@@ -222,13 +222,13 @@ fn what_is_not_a_number_is_said_in_plain_words() {
         let told = scratch.run(&[&["--json"], arguments].concat());
         assert!(format!("{told}").contains("write a whole number"), "{told}");
     }
-    // A number out of range says the range.
+    // For a number out of range, the error shows the range.
     let ran = scratch.run(&["serve", "--http", "--port", "70000"]);
     assert!(ran.stderr.contains("70000 is not in "), "{ran}");
 }
 
 #[test]
-fn a_name_of_no_file_says_why_no_workflow_was_looked_for() {
+fn a_name_without_a_file_says_why_no_workflow_was_looked_for() {
     let scratch = Scratch::new();
     scratch.ok(&["init"]);
     let ran = scratch.run(&["workflow", "plan", "nosuch"]);

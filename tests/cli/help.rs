@@ -1,18 +1,18 @@
-//! What a newcomer reads first: `mcpkg`, `mcpkg help`, the help of each command, and topics.
+//! Tests of what a newcomer reads first: `mcpkg`, `mcpkg help`, the help of each command, and topics.
 
 use insta::assert_snapshot;
 
 use super::terminal::NO_SCRIPT;
 use crate::support::{Scratch, screen_at, skipped};
 
-/// Returns what a command prints, which must succeed and say nothing else.
+/// Runs a command, which must succeed without messages, and returns its output.
 fn printed(scratch: &Scratch, arguments: &[&str]) -> String {
     let ran = scratch.finish(scratch.command().env("COLUMNS", "80").args(arguments));
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "mcpkg {}\n{ran}", arguments.join(" "));
     ran.stdout
 }
 
-/// The words of every command, those that have others below them too.
+/// Adds the path of each command, including commands that have subcommands.
 fn paths(command: &clap::Command, path: &[String], all: &mut Vec<Vec<String>>) {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         let path = [path, &[below.get_name().to_owned()]].concat();
@@ -66,7 +66,7 @@ fn mcpkg_alone_is_one_screen() {
     mcpkg help COMMAND      a command, such as `mcpkg help prompt create`
     mcpkg help words        what words such as project, skill and target mean
     ");
-    // Every line that it begins with is a command, and each heading of `mcpkg help` is there.
+    // Each line begins with a valid command, and each heading of `mcpkg help` is shown.
     let mut tree = mcpkg::cli::command();
     for line in shown.lines().filter_map(|line| line.strip_prefix("  mcpkg ")) {
         let command = line.split("  ").next().expect("a command");
@@ -153,7 +153,7 @@ fn help_is_the_same_however_it_is_asked_for() {
             assert_eq!(printed(&scratch, &[&words[..1], &["help"], &words[1..]].concat()), whole);
         }
     }
-    // Another name of a command is as good.
+    // An alias of a command works too.
     assert_eq!(printed(&scratch, &["help", "prompt", "ls"]), printed(&scratch, &["prompt", "list", "--help"]));
 }
 
@@ -162,7 +162,7 @@ fn a_mistyped_command_is_suggested_at_every_level() {
     let scratch = Scratch::new();
     for path in every_path() {
         let (last, before) = path.split_last().expect("a word");
-        // The last two letters the wrong way round, or one too many.
+        // Swap the last two letters. If that does not change the word, or the word is short, double the last letter.
         let mut mistyped: Vec<char> = last.chars().collect();
         let end = mistyped.len();
         mistyped.swap(end - 1, end - 2);
@@ -199,7 +199,7 @@ fn every_topic_is_shown_in_eighty_columns() {
     for name in names {
         let page = printed(&scratch, &["help", name]);
         assert!(page.lines().count() > 5, "{name}: {page}");
-        // Code is left as it is, to be copied.
+        // Code is not wrapped, so that it can be copied.
         let prose = page.lines().filter(|line| !line.starts_with("    ") && !line.contains('`'));
         let wide: Vec<&str> = prose.filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty() && !page.contains("](") && !page.contains("\n#"), "{name}: {wide:#?}\n{page}");
@@ -220,7 +220,7 @@ fn each_word_of_the_glossary_has_two_lines_and_an_example() {
             entry.split_once("\n  Example:").unwrap_or_else(|| panic!("no example of {word}: {entry}"));
         assert!(about.starts_with(&format!("{word}: ")), "{word}: {about}");
         assert!(about.lines().count() <= 2 && example.trim().lines().count() <= 2, "{word}: {entry}");
-        // Every command that stands between backticks is one.
+        // Each command between backticks is valid.
         for command in example.split('`').filter(|part| part.starts_with("mcpkg ")) {
             let words = shlex::split(command).expect("words");
             let words = words.into_iter().map(|word| if word.starts_with('@') { "text".to_owned() } else { word });
@@ -259,7 +259,7 @@ fn the_version_says_what_this_build_is_and_where_its_files_are() {
     for path in ["database", "approvals", "cache", "program"] {
         assert!(text.contains(&format!("\n{path:<11}")), "{text}");
     }
-    // A file that is not a database keeps nobody from asking.
+    // `version` works even if the file is not a database.
     scratch.file("broken.db", "no database");
     assert_eq!(scratch.run(&["--db", "broken.db", "version"]).status, 0);
     let secret = scratch.ok(&["--db", "postgres://me:secret@host/db", "version"]);

@@ -1,4 +1,4 @@
-//! `mcpkg import` as people and programs see it: what came in, and what became of every other file.
+//! Tests of `mcpkg import` as people and programs see it: what was imported, and what happened to every other file.
 
 use insta::assert_snapshot;
 
@@ -25,7 +25,7 @@ fn scratch() -> Scratch {
 }
 
 #[test]
-fn a_repository_is_shown_whole_before_it_comes_in() {
+fn a_repository_is_shown_in_full_before_it_is_imported() {
     let scratch = scratch();
     assert_snapshot!(scratch.run(&["import", "--documents", "repo", "--dry-run"]), @r#"
     status: 0
@@ -73,7 +73,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
 }
 
 #[test]
-fn programs_get_every_file_with_what_became_of_it() {
+fn json_lists_every_file_and_what_happened_to_it() {
     let scratch = scratch();
     let reply = scratch.json(&["import", "--documents", "repo"]);
     assert_eq!(reply["files"].to_string(), r#"{"total":11,"imported":8,"same":1,"left_out":2}"#);
@@ -88,7 +88,7 @@ fn programs_get_every_file_with_what_became_of_it() {
 }
 
 #[test]
-fn images_among_more_texts_than_one_transaction_indexes_come_in() {
+fn images_among_more_texts_than_one_transaction_indexes_are_imported() {
     let scratch = Scratch::with_project();
     for n in 1001..=2101 {
         scratch.file(&format!("repo/f{n}.txt"), format!("needle{n}\n"));
@@ -109,9 +109,9 @@ fn images_among_more_texts_than_one_transaction_indexes_come_in() {
     scratch.ok(&["check", "--deep"]);
 }
 
-/// Names that a disk takes and that others do not, or that a terminal would act on.
+/// Tests names that some disks refuse, and names that a terminal would act on.
 #[test]
-fn files_of_any_name_go_out_and_come_back() {
+fn files_with_any_name_are_exported_and_imported_again() {
     let scratch = Scratch::with_project();
     let odd = ["a\\b", "c\nd", "bell\u{7}", "e:f", "c1\u{85}", "up\\..", "t\tab"];
     for name in odd {
@@ -147,14 +147,14 @@ fn files_of_any_name_go_out_and_come_back() {
     scratch.ok(&["-p", "q", "export", "again"]);
     let tree = |folder: &str| crate::support::Tree::of(&scratch.path().join(folder));
     assert!(tree("again") == tree("out"), "another export came of it");
-    // A line of what is told is a line, and nothing that a terminal acts on.
+    // Each file is one line, and nothing in it controls the terminal.
     let told = scratch.run(&["-v", "import", "--documents", "repo", "--dry-run"]).stderr;
     assert!(told.lines().any(|line| line.starts_with("docs/c d.md: unchanged")), "{told}");
     assert!(!told.contains(['\u{7}', '\u{85}']), "{told}");
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_is_left_out_by_name() {
+fn a_folder_that_cannot_be_read_is_skipped_and_named() {
     let Some(wrapper) = as_bound_user() else {
         return skipped("root may read everything, and no other user can run the binary where it stands");
     };
@@ -166,7 +166,7 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
     let closed = scratch.path().join("repo/closed");
     set_mode(&closed, 0o000);
     set_mode(scratch.path(), 0o755);
-    // Only looked at, so that the database need not be another user's.
+    // The dry run only reads, so the database need not belong to the other user.
     set_mode(&scratch.db(), 0o644);
     let import = |more: &[&str]| {
         scratch.finish(scratch.command_under(wrapper).args(["import", "repo", "-v", "--dry-run"]).args(more))
@@ -174,7 +174,7 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
     let all = import(&[]);
     let only = import(&["--only", "AGENTS.md"]);
     let named = import(&["--only", "closed/**"]);
-    // What a source or a synced folder cannot read would count as deleted there.
+    // In a source or a synced folder, a file that cannot be read would count as deleted.
     let refused = [&["source", "add", "repo", "--yes"][..], &["sync", "repo", "--dry-run"]]
         .map(|words| scratch.finish(scratch.command_under(wrapper).args(words)));
     set_mode(&closed, 0o755);
@@ -210,7 +210,7 @@ fn patterns_that_name_no_file_are_refused() {
 }
 
 #[test]
-fn an_import_says_what_the_user_thinks_in() {
+fn an_import_reports_items_in_the_users_terms() {
     let scratch = Scratch::with_project();
     scratch.file("tree/CLAUDE.md", "Be nice.\n");
     scratch.file("tree/.cursor/rules/rust.mdc", "---\nglobs: \"*.rs\"\nalwaysApply: false\n---\nUse rustfmt.\n");
@@ -239,7 +239,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     let scratch = Scratch::new();
     scratch.ok(&["init"]);
     scratch.file("tree/CLAUDE.md", "Be nice.\n");
-    // Nothing is read, not even to say that it is not there.
+    // The path is not even read, so its absence is not reported.
     insta::assert_snapshot!(scratch.run(&["import", "nowhere"]), @r"
     status: 1
     --- stdout
@@ -267,7 +267,7 @@ fn an_import_looks_for_its_project_first_and_can_make_it() {
     error: Project 'app' already exists
     hint: import into it with `mcpkg --project app import PATH`
     ");
-    // All or nothing: a failed import leaves no project behind.
+    // A failed import does not create the project.
     for failed in
         [&["import", "nowhere", "--create-project", "third"][..], &["import", "tree", "--create-project", "a b"]]
     {

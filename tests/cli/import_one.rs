@@ -1,10 +1,10 @@
-//! `mcpkg import` of one file or one folder by its name: what it is does not depend on how much of its tree is named.
+//! Tests of `mcpkg import` with one file or folder: an item's type does not depend on how much of its tree is imported.
 
 use crate::support::{Scratch, agents};
 
 const TOKEN: &str = "tok-SECRET-123";
 
-/// Files of MCP servers with a token, as agents have them: the path, the agent, and the text.
+/// Returns MCP server files with a token, as agents have them: the path, the agent, and the text.
 fn servers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     agents().iter().flat_map(|agent| agent.server_files.iter().map(|path| (&**path, agent.id, &*agent.server_text)))
 }
@@ -12,20 +12,20 @@ fn servers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
 const MCP_SERVERS: &str =
     r#"{"mcpServers":{"m":{"command":"node","args":["x"],"env":{"API_TOKEN":"tok-SECRET-123"}}}}"#;
 
-/// What else agents have in their folders: the path, the text, and the word for what it becomes.
+/// Returns other files as agents have them: the path, the text, and the type of the item that an import makes of it.
 fn others() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_agents = agents().iter().flat_map(|agent| &agent.imports);
     of_agents.map(|(path, text, kind)| (&**path, &**text, &**kind)).chain(OF_NONE)
 }
 
-/// Of no agent that mcpkg deploys to.
+/// Files that belong to no agent that mcpkg deploys to.
 const OF_NONE: [(&str, &str, &str); 3] = [
     (".clinerules/a.md", "Be brief.\n", "instructions"),
     ("kit/commands/git/go.md", "Do $ARGUMENTS\n", "prompt"),
     ("kit/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", "subagent"),
 ];
 
-/// A project, and below `repo` all these files.
+/// Returns a project, with all these files below `repo`.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
     for (path, _, text) in servers() {
@@ -38,7 +38,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-/// Whether the token stands anywhere in the database, as raw bytes, or in what the program says of it.
+/// Checks that the token is neither in the database's raw bytes nor in what commands print.
 #[track_caller]
 fn assert_no_token(scratch: &Scratch, what: &str) {
     let holds = |bytes: &[u8]| bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes());
@@ -55,7 +55,7 @@ fn assert_no_token(scratch: &Scratch, what: &str) {
     }
 }
 
-/// What an import of one path says that it makes of each file: its type, its name, and its agent.
+/// Returns what an import would make of one path: the type, name, agent, path and URI of each item.
 fn made(scratch: &Scratch, path: &str) -> Vec<serde_json::Value> {
     let imported = scratch.json(&["import", path, "--dry-run"]);
     let items = imported["created"].as_array().unwrap_or_else(|| panic!("no items: {imported:#}"));
@@ -66,11 +66,11 @@ fn made(scratch: &Scratch, path: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_file_of_servers_that_is_named_alone_gives_its_servers_and_no_token() {
+fn a_server_file_that_is_named_alone_gives_its_servers_and_no_token() {
     for (path, agent, _) in servers() {
         for named in [format!("repo/{path}"), path.rsplit('/').next().expect("a name").to_owned()] {
             let scratch = scratch();
-            // Also from within its folder, where the name alone is given.
+            // The file is also named alone, from within its folder.
             let inside = scratch.path().join("repo").join(path);
             let mut command = scratch.command();
             command.args(["import", &named]);
@@ -94,7 +94,7 @@ fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
     let scratch = scratch();
     for (path, _, kind) in others() {
         let (folder, _) = path.rsplit_once('/').expect("a folder");
-        // An agent's whole folder holds more than the file.
+        // `.claude` contains more than this file.
         let folder = if folder == ".claude" { path } else { folder };
         for named in [path, folder] {
             let made = made(&scratch, &format!("repo/{named}"));
@@ -102,7 +102,7 @@ fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
             assert_eq!(types, [kind], "{named}: {made:?}");
         }
     }
-    // As the whole tree says it, but for what lies in it twice.
+    // The whole tree gives the same items, except for files with copies.
     let whole = made(&scratch, "repo");
     for (path, ..) in others().filter(|(path, ..)| !path.starts_with("kit/")) {
         for item in made(&scratch, &format!("repo/{path}")) {
@@ -137,20 +137,20 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
         }
     }
-    // Whatever the user says that it is.
+    // Whatever type the user gives with `--as`.
     for kind in ["resource", "prompt", "instructions", "subagent"] {
         let scratch = Scratch::with_project();
         scratch.file("repo/servers.json", MCP_SERVERS);
         scratch.ok(&["import", "--documents", "repo/servers.json", "--as", kind]);
         assert_no_token(&scratch, kind);
     }
-    // A skill's file is a document too.
+    // A file in a skill is a document too.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
     scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);
     scratch.ok(&["import", "--documents", "repo"]);
     assert_no_token(&scratch, "a skill");
-    // Without values it is a document as any other.
+    // Without values, it is a document like any other.
     scratch.file("repo/docs/example.json", MCP_SERVERS.replace(TOKEN, "${API_TOKEN}"));
     scratch.ok(&["import", "--documents", "repo"]);
     assert!(scratch.ok(&["resource", "list"]).contains("docs.example.json"));
@@ -176,7 +176,7 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
         let scratch = Scratch::with_project();
         let file = scratch.file("repo/docs/saved.txt", bytes).display().to_string();
         scratch.file("repo/README.md", "# Read me\n");
-        // Twice: the second import knows most of the files.
+        // Import it twice: the second import already knows most of the files.
         for named in [file.as_str(), "repo", "repo"] {
             let ran = scratch.run(&["import", "--documents", named]);
             assert_eq!(ran.status, 0, "{what}: {ran}");
@@ -188,7 +188,7 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
 }
 
 #[test]
-fn an_agents_file_that_is_none_of_servers_holds_no_values_of_them_either() {
+fn other_files_of_agents_give_no_values_of_servers_either() {
     for path in [".claude/settings.json", ".claude/hooks/saved.json", "kit/.claude-plugin/marketplace.json"] {
         let scratch = Scratch::with_project();
         scratch.file(&format!("repo/{path}"), MCP_SERVERS);
@@ -200,7 +200,7 @@ fn an_agents_file_that_is_none_of_servers_holds_no_values_of_them_either() {
 }
 
 #[test]
-fn a_source_gives_no_configuration_with_values_as_a_document() {
+fn a_source_does_not_import_a_configuration_with_values_as_a_document() {
     let scratch = Scratch::with_project();
     scratch.file("kit/docs/saved.txt", MCP_SERVERS);
     scratch.file("kit/docs/guide.md", "# Guide\n");
@@ -212,7 +212,7 @@ fn a_source_gives_no_configuration_with_values_as_a_document() {
 }
 
 #[test]
-fn a_folder_that_is_synced_takes_no_configuration_with_values_for_a_document() {
+fn a_sync_does_not_take_a_configuration_with_values_as_a_document() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///a.md", "text\n"]);
     scratch.ok(&["sync", "team"]);

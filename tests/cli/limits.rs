@@ -1,4 +1,4 @@
-//! `mcpkg limit` and `mcpkg prune`.
+//! Tests of `mcpkg limit` and `mcpkg prune`.
 
 use insta::assert_snapshot;
 use mcpkg_store::events::{self, NewEvent};
@@ -57,7 +57,7 @@ fn limits_are_listed_and_set() {
 }
 
 #[test]
-fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
+fn pruning_deletes_what_is_beyond_the_limits_after_asking() {
     let scratch = Scratch::with_project();
     assert_snapshot!(scratch.run(&["prune", "--yes"]), @r#"
     status: 0
@@ -105,7 +105,7 @@ fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
 }
 
 #[test]
-fn doctor_tells_of_a_trail_that_has_grown() {
+fn doctor_reports_a_large_trail() {
     let scratch = Scratch::with_project();
     let of_trail = || -> Vec<String> {
         let checks = scratch.json(&["doctor", "--scope", "user"])["data"]["checks"].clone();
@@ -113,7 +113,7 @@ fn doctor_tells_of_a_trail_that_has_grown() {
         checks.iter().map(|check| check["what"].to_string()).filter(|what| what.contains("events")).collect()
     };
     assert!(of_trail().is_empty());
-    // Two events that are a million places apart.
+    // Add an event whose number is a million higher than the last one.
     let insert =
         "INSERT INTO event (seq, at, actor, kind, subject, outcome) VALUES (1000001, 0, 'shell', 'x', 'x', 'ok')";
     assert_eq!(scratch.change(insert), 1);

@@ -1,4 +1,5 @@
-//! A link and what it leads to are one thing, and so are copies of a file: imported once, and made again by an export.
+//! Tests of links and copies of files: each is imported once, as one item with its original, and an export makes it
+//! again.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -8,7 +9,7 @@ use mcpkg_store::links::{Link, Target, Variant, put};
 use crate::support::{Scratch, Tree, set_mode};
 use sha2::Digest;
 
-/// A tree whose links lead to a file, to a folder, and from below a folder.
+/// Returns a tree with links to a file, to a folder, and from a subfolder.
 fn linked() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("tree/AGENTS.md", "Rules\n");
@@ -22,7 +23,7 @@ fn linked() -> Scratch {
     scratch
 }
 
-/// The tree of an export, without the manifest that it may have.
+/// Returns the exported tree, without its manifest.
 fn exported(scratch: &Scratch, folder: &str) -> Tree {
     scratch.ok(&["export", folder]);
     let folder = scratch.path().join(folder);
@@ -43,13 +44,13 @@ fn a3_links_come_back_as_links() {
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
     assert_eq!(leads_to(&scratch.path().join("out/web/CLAUDE.md")), "./AGENTS.md");
     assert_eq!(leads_to(&scratch.path().join("out/.claude/skills")), "../.agents/skills");
-    // Read whole, an export gives the same project, links too.
+    // Importing the export gives the same project, including the links.
     scratch.ok(&["export", "whole"]);
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "import", "whole"]);
     scratch.ok(&["-p", "q", "export", "again"]);
     Tree::of(&scratch.path().join("whole")).assert_is(&Tree::of(&scratch.path().join("again")), "exported again");
-    // What was so already did not happen.
+    // An import that changes nothing records no event.
     let events = |scratch: &Scratch| scratch.json(&["events"])["events"].as_array().map_or(0, Vec::len);
     let before = events(&scratch);
     scratch.ok(&["import", "tree"]);
@@ -57,16 +58,16 @@ fn a3_links_come_back_as_links() {
 }
 
 #[test]
-fn a_link_that_fits_no_more_is_left_out() {
+fn a_link_that_no_longer_applies_is_skipped() {
     let scratch = linked();
     scratch.ok(&["import", "tree"]);
-    // A file stands where the link was.
+    // A file replaces the link.
     std::fs::remove_file(scratch.path().join("tree/CLAUDE.md")).expect("the link");
     scratch.file("tree/CLAUDE.md", "Rules for Claude\n");
     scratch.ok(&["import", "tree", "--update"]);
     let out = exported(&scratch, "out");
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "the file came back");
-    // What the link led to is gone.
+    // The file that the link pointed to is deleted.
     let web = scratch.json(&["resource", "list"]);
     let web = web["resources"].as_array().expect("resources").iter();
     let name = web.filter_map(|it| it["name"].as_str()).find(|name| name.contains("web")).expect("the web's rules");
@@ -82,7 +83,7 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     scratch.ok(&["import", "tree"]);
     let link = |text: &str| Target::Link(text.to_owned());
     let copy = |path: &str| Target::Copy(path.to_owned());
-    // Forms hold what the database has stored, here of the rules.
+    // A variant needs the SHA-256 of stored content, here of the rules.
     let sha256 = sha2::Sha256::digest(b"Rules\n").into();
     let variant = |of: &str| Target::Variant(Variant { of: of.to_owned(), sha256, executable: true });
     for (path, target) in [
@@ -95,7 +96,7 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
         ("evil7", copy("../outside")),
         ("evil8", copy("AGENTS.md")),
         ("../CLAUDE.md", copy("AGENTS.md")),
-        // One through another, out by its depth behind that.
+        // Each of these goes through the link before it, and would lead out of the folder.
         (".agents/skills/pdf/x", link("../../../web")),
         (".agents/skills/pdf/x/evil9", link("../../../../web")),
         (".agents/skills/pdf/x/evil9/evil10", link("../../../../../AGENTS.md")),
@@ -117,7 +118,7 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
 }
 
-/// A tree whose files lie in it twice: a command of two plugins, a skill and a subagent of two agents.
+/// Returns a tree in which files have copies: a command of two plugins, and a skill and a subagent of two agents.
 fn copied() -> Scratch {
     let scratch = Scratch::with_project();
     for plugin in ["x", "y"] {
@@ -146,7 +147,7 @@ fn copies_come_back_as_files() {
 }
 
 #[test]
-fn a_copy_follows_the_item_and_goes_where_it_is_none_any_more() {
+fn a_copy_follows_its_item_until_it_differs() {
     let scratch = copied();
     scratch.ok(&["import", "tree"]);
     scratch.ok(&["prompt", "update", "go", "--content", "Go home by $1\n"]);
@@ -154,28 +155,28 @@ fn a_copy_follows_the_item_and_goes_where_it_is_none_any_more() {
     let at = |path: &str| std::fs::read_to_string(scratch.path().join(path)).unwrap_or_default();
     assert!(at("edited/plugins/x/commands/go.md").ends_with("Go home by $1\n"));
     assert_eq!(at("edited/plugins/x/commands/go.md"), at("edited/plugins/y/commands/go.md"));
-    // One of the two says something else now, and is a command of its own.
+    // One of the two changes, and becomes a command of its own.
     scratch.ok(&["prompt", "restore", "go", "1"]);
     scratch.file("tree/plugins/y/commands/go.md", "Go elsewhere\n");
     scratch.ok(&["import", "tree", "--update"]);
     let out = exported(&scratch, "out");
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
-    // What the others were copies of is gone.
+    // The item that the copies come from is deleted.
     scratch.ok(&["skill", "delete", "pdf", "--yes"]);
     scratch.ok(&["export", "without"]);
     assert!(!scratch.path().join("without/.agents").exists() && !scratch.path().join("without/.claude").exists());
 }
 
 #[test]
-fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
+fn a_copy_that_differs_does_not_affect_other_copies() {
     let scratch = copied();
     scratch.ok(&["import", "tree"]);
-    // One skill lost a file: the two are no longer copies, and the command still is one.
+    // One skill loses a file. The skills are no longer copies, but the commands still are.
     std::fs::remove_file(scratch.path().join("tree/.claude/skills/pdf/run.sh")).expect("the file");
     scratch.ok(&["import", "tree", "--update"]);
     let out = exported(&scratch, "out");
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
-    // A row that fits nothing by now: what it would change is left out, and told.
+    // A row that no longer applies: the export skips it, and reports it.
     let link =
         Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
     scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
@@ -217,21 +218,22 @@ fn a_copy_that_comes_before_the_others_is_the_item_from_then_on() {
     let at = |path: &str| scratch.path().join("tree").join(path);
     std::fs::rename(at(".agents"), at("../agents")).expect("a folder");
     scratch.ok(&["import", "tree"]);
-    // One more command, at a path before those of the item and its copy, and the skill in the folder of another agent.
+    // Add a command at a path before those of the item and its copy, and the skill in another agent's folder.
     scratch.file("tree/plugins/a/commands/go.md", std::fs::read(at("plugins/x/commands/go.md")).expect("a command"));
     std::fs::rename(at("../agents"), at(".agents")).expect("a folder");
     let told = scratch.json(&["import", "tree"]);
     assert_eq!(told["unchanged"].as_array().map(Vec::len), Some(4), "{told:#}");
     let out = exported(&scratch, "out");
     Tree::of(&at("")).assert_is(&out, "exported");
-    // What is so by then did not happen again.
+    // An import that changes nothing records no event.
     let events = |scratch: &Scratch| scratch.json(&["events"])["events"].as_array().map_or(0, Vec::len);
     let before = events(&scratch);
     scratch.ok(&["import", "tree"]);
     assert_eq!(events(&scratch), before);
 }
 
-/// A tree that was deployed to: a command in the forms of several agents, and a block in a file with a text of its own.
+/// Returns a tree after a deploy: a command in the forms of several agents, and a block in a file with the user's own
+/// text.
 fn deployed() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("own/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
@@ -265,7 +267,7 @@ fn forms_of_other_agents_come_back() {
 }
 
 #[test]
-fn a_form_of_what_was_edited_is_left_out_and_what_is_gone_is_forgotten() {
+fn forms_of_edited_items_are_skipped_and_deleted_forms_are_forgotten() {
     let scratch = deployed();
     scratch.ok(&["import", "tree"]);
     scratch.ok(&["prompt", "update", "go", "--content", "Go home by $ARGUMENTS\n"]);
@@ -274,12 +276,12 @@ fn a_form_of_what_was_edited_is_left_out_and_what_is_gone_is_forgotten() {
     let there = |path: &str| scratch.path().join(path).exists();
     assert!(there("edited/.claude/commands/go.md") && there("edited/.cursor/commands/stay.md"));
     assert!(!there("edited/.cursor/commands/go.md") && !there("edited/.gemini/commands/go.toml"));
-    // The project is the same where that is imported, with nothing that was not there.
+    // Importing this export gives the same project, without additional items.
     scratch.ok(&["project", "create", "r"]);
     scratch.ok(&["-p", "r", "import", "edited"]);
     let names = |project: &str| scratch.json(&["-p", project, "prompt", "list"])["prompts"].clone();
     assert_eq!(names("r").as_array().map(Vec::len), names("q").as_array().map(Vec::len));
-    // The user took the forms of one agent away, and the mode of a command.
+    // The user deleted one agent's forms, and changed the mode of a command.
     scratch.ok(&["prompt", "restore", "go", "1"]);
     std::fs::remove_dir_all(scratch.path().join("tree/.gemini")).expect("the folder");
     set_mode(&scratch.path().join("tree/.claude/commands/stay.md"), 0o644);
@@ -288,7 +290,7 @@ fn a_form_of_what_was_edited_is_left_out_and_what_is_gone_is_forgotten() {
 }
 
 #[test]
-fn what_only_an_ignored_block_says_is_exported_by_itself() {
+fn the_content_of_an_ignored_block_is_exported_by_itself() {
     let scratch = deployed();
     scratch.ok(&["import", "tree"]);
     scratch.file("git/.gitignore", "AGENTS.md\n");
@@ -306,7 +308,7 @@ fn what_only_an_ignored_block_says_is_exported_by_itself() {
 }
 
 #[test]
-fn what_a_form_holds_stays_while_it_is_known() {
+fn compact_keeps_the_content_of_forms() {
     let (made, scratch) = (deployed(), Scratch::with_project());
     let tree = made.path().join("tree");
     scratch.ok(&["import", &tree.to_string_lossy()]);
@@ -316,7 +318,7 @@ fn what_a_form_holds_stays_while_it_is_known() {
 }
 
 #[test]
-fn what_a_listed_file_says_is_no_other_item_less() {
+fn an_export_without_an_ignored_form_imports_the_same_items() {
     let scratch = Scratch::with_project();
     let rule = "---\ndescription: Style of Rust\nglobs: \"*.rs\"\nalwaysApply: false\n---\nUse rustfmt.\n";
     scratch.file("tree/.cursor/rules/rust.mdc", rule);
@@ -345,7 +347,7 @@ fn a_block_that_clashes_with_what_was_edited_is_left_out() {
     assert!(told.stderr.contains("an import would not restore the same items"), "{told}");
     scratch.ok(&["project", "create", "r"]);
     scratch.ok(&["-p", "r", "import", "out"]);
-    // What stands for a file that is gone is a file of its own.
+    // If the file that the block stands for is missing, the block is imported as a file of its own.
     scratch.file("half/GEMINI.md", std::fs::read(scratch.path().join("tree/GEMINI.md")).unwrap_or_else(|_| {
         b"<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->\n@AGENTS.md\n<!-- mcpkg:end -->\n".to_vec()
     }));
@@ -356,7 +358,7 @@ fn a_block_that_clashes_with_what_was_edited_is_left_out() {
 }
 
 #[test]
-fn what_took_the_place_of_a_block_keeps_its_mode_and_its_place() {
+fn text_that_replaced_a_block_keeps_its_mode_and_path() {
     let scratch = Scratch::with_project();
     let own = scratch.file("tree/CLAUDE.md", "Be nice.\n");
     set_mode(&own, 0o755);
@@ -373,7 +375,7 @@ fn what_took_the_place_of_a_block_keeps_its_mode_and_its_place() {
 }
 
 #[test]
-fn a_part_of_a_tree_takes_no_copies_away() {
+fn importing_a_part_of_a_tree_removes_no_copies() {
     let scratch = Scratch::with_project();
     for agent in [".claude", ".cursor"] {
         scratch.file(&format!("tree/{agent}/commands/go.md"), "Go\n");

@@ -1,4 +1,4 @@
-//! What people are told: commands that reach what the command was about, and texts that do nothing to a terminal.
+//! Tests of messages: their commands work as printed, and texts cannot control the terminal.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ fn hints_name_the_project_and_the_database_that_the_line_named() {
     scratch.ok(&hint.split(' ').collect::<Vec<_>>());
     assert_eq!(scratch.ok(&["-p", "b", "prompt", "show", "x"]), "b");
     assert_eq!(scratch.ok(&["prompt", "history", "x"]).lines().count(), 1, "that of p is as it was");
-    // Of failures too, and nothing is said twice.
+    // Hints of errors name them too, and only once.
     let ran = scratch.run(&["-p", "b", "prompt", "restore", "x"]);
     assert!(ran.stderr.contains("`mcpkg --project b prompt history x`"), "{ran}");
     let ran = scratch.run(&["--json", "-p", "b", "sync"]);
@@ -35,7 +35,7 @@ fn hints_name_the_project_and_the_database_that_the_line_named() {
     }
 }
 
-/// Characters that hide the line above from a terminal.
+/// Control characters that erase the line above.
 const HIDES: &str = "\u{1b}[1A\u{1b}[2K";
 
 #[test]
@@ -56,7 +56,7 @@ fn texts_and_diffs_do_nothing_to_a_terminal_and_are_whole_in_a_pipe() {
 }
 
 #[test]
-fn a_name_that_looks_like_options_is_told_how_it_is_passed() {
+fn the_error_says_how_to_pass_a_name_that_looks_like_an_option() {
     let scratch = Scratch::with_project();
     let ran = scratch.run(&["prompt", "show", "-rf"]);
     assert!(ran.status == 2 && ran.stderr.contains("to pass '-rf' as a value, use '-- -rf'"), "{ran}");
@@ -70,7 +70,7 @@ fn a_name_that_looks_like_options_is_told_how_it_is_passed() {
 }
 
 #[test]
-fn skills_are_taken_counted_and_given_back_as_wholes() {
+fn skills_are_imported_counted_and_exported_as_wholes() {
     let scratch = Scratch::with_project();
     let skill = |name: &str| format!("---\nname: {name}\ndescription: Does it\n---\nOf {name}.\n");
     for name in ["x", "X"] {
@@ -90,7 +90,7 @@ fn skills_are_taken_counted_and_given_back_as_wholes() {
     let folder = |name: &str| scratch.path().join("out/.claude/skills").join(name);
     assert!(folder("claude-x").join("notes.md").is_file() && folder("claude-x").join("SKILL.md").is_file());
     assert!(folder("X").join("SKILL.md").is_file() && !folder("x").exists());
-    // What has no SKILL.md is not a skill, whatever is said of it.
+    // A folder without SKILL.md is not a skill, even with `--as skill`.
     scratch.file("plain/readme.md", "plain\n");
     let ran = scratch.run(&["import", "plain", "--as", "skill"]);
     assert!(ran.status == 2 && ran.stderr.contains("contains no SKILL.md"), "{ran}");
@@ -99,7 +99,7 @@ fn skills_are_taken_counted_and_given_back_as_wholes() {
 
 #[cfg(unix)]
 #[test]
-fn files_whose_names_are_no_text_are_left_out_and_told() {
+fn files_whose_names_are_not_text_are_skipped_and_reported() {
     use std::os::unix::ffi::OsStrExt;
     let scratch = Scratch::with_project();
     scratch.file("repo/a.md", "a\n");
@@ -115,7 +115,7 @@ fn files_whose_names_are_no_text_are_left_out_and_told() {
 }
 
 #[test]
-fn the_tool_reads_what_resources_read_does() {
+fn the_tool_reads_the_same_as_resources_read() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "hello", "Hello {{ name }}\n", "-d", "Greets"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");

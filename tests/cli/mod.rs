@@ -1,4 +1,4 @@
-//! The real binary: arguments in; stdout, stderr and exit status out.
+//! Tests of the real binary: they pass arguments, and check stdout, stderr and the exit status.
 
 mod access;
 mod audit;

@@ -1,4 +1,4 @@
-//! `mcpkg module`.
+//! Tests of `mcpkg module`.
 
 use insta::assert_snapshot;
 use mcpkg_deploy::targets::Target;
@@ -103,7 +103,7 @@ fn modules_are_listed_shown_and_changed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_modules_are_refused() {
     let scratch = scratch();
     scratch.ok(&["resource", "create", "hello", "instructions://hello", "x"]);
     scratch.ok(&["prompt", "create", "focus", "{{ file }}", "--argument", "file"]);

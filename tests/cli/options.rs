@@ -1,4 +1,4 @@
-//! Options: which may be given more than once, and what each of them means then.
+//! Tests of which options can be given more than once, and what that means.
 
 use crate::support::Scratch;
 
@@ -26,7 +26,7 @@ fn several_targets_are_named_with_commas_or_one_by_one() {
     assert_eq!(targets(&["--target", "all"]), targets(&[]));
     let refused = scratch.run(&["plan", "--root", root, "--target", "codex,gemni"]);
     assert!(refused.stderr.contains("No target is called 'gemni'"), "{refused}");
-    // What was shown for both is written for both, and taken back for both.
+    // Both targets are written, and both are rolled back.
     let both = ["--root", root, "--target", "codex,gemini"];
     scratch.ok(&[&["deploy", "--apply", "--yes"][..], &both].concat());
     assert!(std::path::Path::new(root).join("AGENTS.md").exists());
@@ -36,7 +36,7 @@ fn several_targets_are_named_with_commas_or_one_by_one() {
 
 #[test]
 fn an_option_of_one_value_is_not_given_twice_and_a_list_takes_all() {
-    // Built once and whole: a group that is built by itself does not know what the root says of help.
+    // Build the whole tree once: a subcommand that is built alone does not have the root's help options.
     let mut tree = mcpkg::cli::command();
     tree.build();
     let mut commands = vec![(tree, Vec::<String>::new())];
@@ -68,7 +68,7 @@ fn an_option_of_one_value_is_not_given_twice_and_a_list_takes_all() {
         }
     }
     assert!(once > 100 && lists > 20, "{once} {lists}");
-    // A flag, and what an alias says before the line does, may stand there twice.
+    // A flag may be repeated, and so may an option that an alias already gives.
     let scratch = Scratch::with_project();
     scratch.ok(&["--project", "nobody", "--project", "p", "prompt", "list", "--quiet", "--quiet"]);
     assert_eq!(scratch.run(&["prompt", "list", "--limit", "1", "--limit", "2"]).status, 2);

@@ -1,11 +1,11 @@
-//! Long output: the pager, wrapped warnings, warnings that repeat, and names that are never cut.
+//! Tests of long output: the pager, wrapped warnings, repeated warnings, and names that are never cut.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::terminal::{NO_SCRIPT, unstyled};
 use crate::support::{Scratch, screen_at, shown_on, skipped};
 
-/// A project with more prompts than a terminal has rows, and a pager that says it was called.
+/// Returns a project with more prompts than a terminal has rows, and the path of a pager that prints when it is called.
 fn long() -> (Scratch, String) {
     let scratch = Scratch::with_project();
     for n in 0..30 {
@@ -35,7 +35,7 @@ fn long_output_goes_through_the_pager() {
         // mcpkg's own variable comes first.
         (list, 24, &[("PAGER", "cat"), ("MCPKG_PAGER", &pager)], true),
         (list, 24, &[("PAGER", &pager), ("MCPKG_PAGER", "")], false),
-        // What fits is written at once.
+        // Output that fits the screen is not paged.
         (list, 50, &[("PAGER", &pager)], false),
         (&["prompt", "list", "--no-pager"], 24, &[("PAGER", &pager)], false),
         (&["--no-pager", "help"], 24, &[("PAGER", &pager)], false),
@@ -48,7 +48,7 @@ fn long_output_goes_through_the_pager() {
         assert_eq!(status, 0, "{shown}");
         assert!(!shown.contains("warning:"), "{shown}");
     }
-    // What the user sets themselves counts, and a pager that is not there is no reason to show nothing.
+    // The user's own `LESS` is kept. If the pager cannot be started, the output is still shown.
     let (own, _) = shown(list, 24, &[("PAGER", &pager), ("LESS", "S")]).expect("a terminal");
     assert!(own.contains("PAGED less=S"), "{own}");
     let (missing, status) = shown(list, 24, &[("PAGER", "/nonexistent/pager")]).expect("a terminal");
@@ -59,7 +59,7 @@ fn long_output_goes_through_the_pager() {
 }
 
 #[test]
-fn what_goes_on_or_into_a_pipe_is_never_paged() {
+fn output_that_never_ends_or_goes_to_a_pipe_is_not_paged() {
     let (scratch, pager) = long();
     let piped = scratch.finish(scratch.command().env("PAGER", &pager).args(["prompt", "list"]));
     assert!(piped.status == 0 && !piped.stdout.contains("PAGED"), "{piped}");
@@ -79,17 +79,17 @@ fn errors_warnings_and_hints_are_wrapped_between_words() {
     let shown = unstyled(&shown);
     assert!(shown.starts_with("error: Prompt\n       '"), "{shown}");
     assert!(shown.ends_with("'\n       does not exist in project 'p'\n"), "{shown}");
-    // A command that a hint names stays in one piece, so that it can be copied.
+    // A command in a hint is not wrapped, so that it can be copied.
     let other = Scratch::new();
     let Some(shown) = shown_on(40, other.command().args(["prompt", "list"])) else { return skipped(NO_SCRIPT) };
     assert!(unstyled(&shown).contains(" `mcpkg init`\n"), "{shown}");
-    // A pipe has each as one line.
+    // In a pipe, each message is one line.
     let piped = scratch.run(&["prompt", "show", &long]);
     assert_eq!(piped.stderr.lines().count(), 1, "{piped}");
 }
 
 #[test]
-fn warnings_that_repeat_are_one_line() {
+fn repeated_warnings_are_one_line() {
     let scratch = Scratch::with_project();
     for name in ["one", "two", "three", "four", "five"] {
         let uri = format!("skill://{name}/notes.md");

@@ -1,4 +1,4 @@
-//! `mcpkg skill`.
+//! Tests of `mcpkg skill`.
 
 use insta::assert_snapshot;
 
@@ -90,7 +90,7 @@ fn a_folder_becomes_a_skill_and_comes_out_again() {
 }
 
 #[test]
-fn a_folder_gives_its_name_and_another_one_in_the_front_matter_is_no_error() {
+fn the_folders_name_is_used_and_another_name_in_the_front_matter_is_allowed() {
     let scratch = scratch();
     assert_snapshot!(scratch.run(&["skill", "create", "--from", "in/pdf"]), @r#"
     status: 0
@@ -108,7 +108,7 @@ fn a_folder_gives_its_name_and_another_one_in_the_front_matter_is_no_error() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_not_stored() {
+fn a_skill_that_breaks_a_rule_is_not_stored() {
     let scratch = scratch();
     assert_snapshot!(scratch.run(&["skill", "create", "other", "--from", "in"]), @r#"
     status: 1
@@ -151,7 +151,7 @@ fn what_breaks_a_rule_is_not_stored() {
 }
 
 #[test]
-fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
+fn an_update_makes_the_skill_the_same_as_the_folder() {
     let scratch = scratch();
     scratch.ok(&["skill", "create", "pdf", "--from", "in/pdf"]);
     assert_snapshot!(scratch.run(&["skill", "update", "pdf", "--from", "in/pdf"]), @r#"
@@ -229,7 +229,7 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
     assert_eq!(files, Some(3));
     assert_eq!(scratch.run(&["skill", "restore", "pdf"]).status, 1, "it is there");
     assert_eq!(scratch.run(&["skill", "restore", "never"]).status, 1);
-    // A file that went before the skill did stays deleted.
+    // A file that was deleted before the skill stays deleted.
     scratch.ok(&["resource", "delete", "pdf.scripts.run.sh"]);
     scratch.ok(&["skill", "delete", "pdf", "--yes"]);
     assert_eq!(scratch.ok(&["skill", "restore", "pdf"]), "Restored skill 'pdf' in project 'p' with 2 files\n");
@@ -250,7 +250,7 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
 }
 
 #[test]
-fn every_problem_is_told_with_file_and_line() {
+fn every_problem_is_reported_with_file_and_line() {
     let scratch = scratch();
     assert_snapshot!(scratch.run(&["skill", "validate"]), @r#"
     status: 0
@@ -294,7 +294,7 @@ fn every_problem_is_told_with_file_and_line() {
 }
 
 #[test]
-fn what_cannot_be_a_skill_is_refused_whole() {
+fn a_folder_that_cannot_be_a_skill_is_refused_as_a_whole() {
     let scratch = scratch();
     let long = "x".repeat(1025);
     let ran = scratch.run(&["skill", "create", "a", "text", "-d", &long]);
@@ -307,7 +307,7 @@ fn what_cannot_be_a_skill_is_refused_whole() {
 }
 
 #[test]
-fn a_folders_version_control_is_left_out_and_its_secrets_are_told() {
+fn version_control_is_skipped_and_secrets_are_reported() {
     let scratch = scratch();
     for file in [".hg/store", ".env", "sub/.svn/entries", ".env.example"] {
         scratch.file(&format!("in/pdf/{file}"), "x");

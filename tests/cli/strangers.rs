@@ -1,4 +1,4 @@
-//! Texts of others on a terminal: what they hide is seen there, and does nothing.
+//! Tests with hidden or dangerous characters in strangers' texts: on a terminal they are shown as marks and do nothing.
 
 use mcpkg_core::op::Confirmation;
 use serde_json::{Value, json};
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 use crate::support::plugin::{Play, tool};
 use crate::support::{Client, Scratch, screen, skipped, typed_after};
 
-/// A terminal on which no table cuts these texts.
+/// The columns and rows of a terminal on which no table cuts these texts.
 const WIDE: (u16, u16) = (400, 60);
 
-/// Each class of what a terminal acts on or shows nothing for: a clipboard write, a color, C1, marks that turn lines around, zero
-/// width, fillers, tags.
+/// Each class of characters that a terminal obeys or hides: a clipboard write, a color, C1 codes, marks that change the
+/// text's direction, zero-width characters, fillers and tags.
 const HIDDEN: &str =
     "Ox\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[35m\u{9b}2J\u{202e}\u{2066}\u{61c}\u{200b}\u{3164}\u{ad}\u{e0048}\u{e0069}!";
 
-/// The mark of its part that is not a control character: in tables, control characters become blanks.
+/// The marks for the characters that are not control characters. In tables, control characters become blanks.
 const SHOWN: &str = "<U+202E><U+2066><U+061C><U+200B><U+3164><U+00AD><tags: Hi>!";
 
-/// Runs a command at a wide terminal with colors, where `typed` is typed once it asks, and checks what it was written.
+/// Runs a command at a wide terminal with colors, types `typed` when it asks, and checks what it shows.
 fn checked(scratch: &Scratch, arguments: &[&str], typed: Option<&str>) -> Option<String> {
     let mut command = std::process::Command::new("/bin/sh");
     let plain = scratch.command();
@@ -39,13 +39,13 @@ fn checked(scratch: &Scratch, arguments: &[&str], typed: Option<&str>) -> Option
     Some(screen)
 }
 
-/// The text as JSON and YAML write it, in ASCII alone.
+/// Returns the text as JSON and YAML write it in ASCII.
 fn escaped() -> String {
     HIDDEN.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
 #[test]
-fn what_is_stored_is_shown_with_marks() {
+fn stored_texts_are_shown_with_marks() {
     let scratch = Scratch::with_project();
     let description: String = HIDDEN.chars().filter(|c| !c.is_control()).collect();
     scratch.file("note.md", format!("{HIDDEN}\n"));
@@ -77,9 +77,9 @@ fn what_is_stored_is_shown_with_marks() {
             return skipped("there is no script of util-linux");
         }
     }
-    // In a pipe they stay what they are, as with `cat` and `git show`.
+    // In a pipe, the characters are not changed, as with `cat` and `git show`.
     assert_eq!(scratch.ok(&["prompt", "show", "note"]), format!("{HIDDEN}\n"));
-    // JSON on a terminal is the same JSON.
+    // JSON is the same on a terminal and in a pipe.
     let mut json = scratch.command();
     json.args(["--json", "prompt", "show", "note"]);
     let (shown, _) = typed_after(&json, "", "").expect("a terminal");
@@ -89,7 +89,7 @@ fn what_is_stored_is_shown_with_marks() {
 }
 
 #[test]
-fn what_agents_say_is_shown_with_marks() {
+fn texts_of_agents_are_shown_with_marks() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]);
     let info = json!({ "name": HIDDEN, "version": "1" });
@@ -123,7 +123,7 @@ fn what_agents_say_is_shown_with_marks() {
 }
 
 #[test]
-fn what_a_plugin_says_is_shown_with_marks() {
+fn texts_of_a_plugin_are_shown_with_marks() {
     let scratch = Scratch::with_project();
     let play = Play::new(scratch.path(), &json!({ "tools": [tool("list_notes", "Lists", json!({}))] }));
     let mut given = play.given();

@@ -1,11 +1,11 @@
-//! What a terminal shows: tables that fit it, questions, long work and its end.
+//! Tests of what a terminal shows: tables that fit it, questions, and long operations that end or are interrupted.
 
 use insta::assert_snapshot;
 use regex::{Captures, Regex};
 
 use crate::support::{Scratch, agents, at_a_terminal, shown_on, skipped, typed_after};
 
-/// A project with a name and a description that are longer than a narrow terminal, deployed once and then changed.
+/// Returns a project with a path and a description that are longer than a narrow terminal. Nothing is deployed yet.
 fn deployed() -> Scratch {
     let scratch = Scratch::with_project_in_tmp();
     scratch.file(
@@ -16,18 +16,19 @@ fn deployed() -> Scratch {
     scratch.file(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
     scratch.file("CLAUDE.md", "Rules\n");
     scratch.ok(&["import", ".claude", "CLAUDE.md"]);
-    // Above the deploy root it would hide AGENTS.md.
+    // Above the deploy root, this file would hide AGENTS.md.
     std::fs::remove_file(scratch.path().join("CLAUDE.md")).expect("a file");
     std::fs::create_dir(scratch.path().join("work")).expect("a folder");
     scratch
 }
 
-/// What a command shows on terminals of 40, 80, 100 and 160 columns, with what differs from run to run masked.
+/// Returns what a command shows on terminals of 40, 80, 100 and 160 columns. Values that differ from run to run are
+/// masked.
 ///
 /// # Errors
-/// Why that cannot be told here.
+/// Returns the reason why the test cannot run here.
 fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'static str> {
-    // Where a path is cut depends on how long it is.
+    // The length of a path decides where it is cut.
     let random = scratch.path().to_str().and_then(|path| path.strip_prefix("/tmp/mcpkg-test-"));
     let random = random.ok_or("the scratch folder is not in /tmp")?;
     let mut all = String::new();
@@ -35,7 +36,7 @@ fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'sta
         let mut shown =
             shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))
                 .ok_or(NO_SCRIPT)?;
-        // Sentences are left to the terminal to wrap.
+        // Sentences are not wrapped by mcpkg but by the terminal.
         let is_too_wide =
             |line: &&str| unstyled(line).chars().count() > usize::from(columns) && !line.contains(" bytes (about ");
         let too_wide = shown.lines().find(is_too_wide);
@@ -46,7 +47,7 @@ fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'sta
         shown = shown.replace(random, &"X".repeat(random.len()));
         for cut in 1..random.len() {
             let masked = "X".repeat(random.len() - cut);
-            // Paths within the folder are cut too, at a letter that may be one of its name.
+            // Paths within the folder are also cut, possibly inside the folder's random name.
             shown = shown.replace(&format!("…{}/work", &random[cut..]), &format!("…{masked}/work"));
             let (start, masked) = (&random[..cut], "X".repeat(cut));
             shown = shown.replace(&format!("mcpkg-test-{start}…"), &format!("mcpkg-test-{masked}…"));
@@ -218,7 +219,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
       Claude Code 11 bytes (about 2 tokens; 3 bytes list 1 skill)
     "#);
     let shown = on_four_widths(&scratch, &["snapshot", "list", "--all"]).expect("script");
-    // Where there is little room, an id goes on in the next row.
+    // In a narrow terminal, an id continues in the next row.
     let shown = Regex::new("(?m)^[0-9a-f]{12}$").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
@@ -274,7 +275,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  .claude/skills/pdf/SKILL.md                               -       xxxxxxxxxxxx 644
     create  AGENTS.md                                                 -       xxxxxxxxxxxx 644
     "#);
-    // In a pipe nothing is cut, and paths are whole.
+    // In a pipe, nothing is cut, and paths are complete.
     let piped = scratch.ok(&["plan", "--root", "work"]);
     assert!(
         piped.contains("<SCRATCH>/work/.claude/commands/release/") || piped.contains("<SCRATCH>/work/.agents/"),
@@ -284,7 +285,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
 }
 
 #[test]
-fn requests_for_consent_say_what_and_who() {
+fn requests_for_consent_show_the_operation_and_the_requester() {
     use mcpkg_base::clock::Clock;
     use mcpkg_store::consents::{self, Binding, New};
     let scratch = Scratch::with_project_in_tmp();
@@ -323,9 +324,9 @@ fn requests_for_consent_say_what_and_who() {
 }
 
 #[test]
-fn doctor_says_what_to_do_in_whole_words() {
+fn doctor_does_not_cut_the_words_of_its_advice() {
     let scratch = deployed();
-    // Its columns are as wide as the path of the database lets them be.
+    // The width of its columns depends on the path of the database.
     if !scratch.is_file() {
         return;
     }
@@ -437,7 +438,7 @@ fn doctor_says_what_to_do_in_whole_words() {
 }
 
 #[test]
-fn events_and_clients_are_a_line_each() {
+fn each_event_and_each_client_is_one_line() {
     let scratch = deployed();
     let shown = match on_four_widths(&scratch, &["events"]) {
         Ok(shown) => shown,
@@ -465,7 +466,7 @@ fn events_and_clients_are_a_line_each() {
     let entry = r#"{"mcpServers":{"mcpkg":{"command":"/usr/local/lib/mcpkg/bin/mcpkg","args":["serve"]}}}"#;
     scratch.file(".cursor/mcp.json", entry);
     let shown = on_four_widths(&scratch, &["client", "list"]).expect("script");
-    // The agents that are not there have a line each, which says nothing more.
+    // Agents that are not installed have a line each, with no other information.
     let named = ["claude-code", "claude-desktop", "cursor"];
     let (others, shown): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| {
         let first = line.split(' ').next().unwrap_or_default();
@@ -501,7 +502,7 @@ fn events_and_clients_are_a_line_each() {
 }
 
 #[test]
-fn what_does_not_exist_is_said_before_a_question() {
+fn a_missing_item_is_reported_before_a_question() {
     let scratch = Scratch::with_project();
     for (arguments, said) in [
         (&["project", "delete", "nope"][..], "Project 'nope' does not exist"),
@@ -519,13 +520,14 @@ fn what_does_not_exist_is_said_before_a_question() {
     let (shown, ok) = at_a_terminal(scratch.command().args(["project", "delete", "p"]), "n\n").expect("script");
     assert!(!ok && shown.contains("Delete project 'p'") && shown.contains("nothing was changed"), "{shown}");
     scratch.ok(&["project", "show", "p"]);
-    // A database that does not exist is not made to look into.
+    // A database that does not exist is not created to look into it.
     let elsewhere = Scratch::new();
     let ran = elsewhere.run(&["project", "delete", "p"]);
     assert!(ran.status == 1 && !elsewhere.db().exists(), "{ran}");
 }
 
-/// Types Ctrl-C once a command at a terminal shows `awaited`; it has to end with 130, and say that nothing was done.
+/// Types Ctrl-C when a command at a terminal shows `awaited`. Checks that it exits with 130 and says that it was
+/// cancelled.
 fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<()> {
     let mut command = scratch.command();
     command.env("TERM", "xterm").args(arguments);
@@ -536,7 +538,7 @@ fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<(
 }
 
 #[test]
-fn ctrl_c_at_a_question_gives_up() {
+fn ctrl_c_at_a_question_cancels() {
     let scratch = Scratch::with_project();
     let Some(()) = interrupted(&scratch, &["project", "delete", "p"], "[y/N") else { return skipped(NO_SCRIPT) };
     scratch.ok(&["project", "show", "p"]);

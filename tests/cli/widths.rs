@@ -1,9 +1,9 @@
-//! Lists on terminals: none is wider than the terminal, whatever it knows of its size.
+//! Tests that no list is wider than the terminal.
 
 use super::terminal::{NO_SCRIPT, unstyled};
 use crate::support::{Scratch, at_a_terminal, shown_on, skipped};
 
-/// Lists whose rows have names and descriptions that are longer than a terminal is wide, in wide letters too.
+/// Lists whose rows have names and descriptions that are wider than a terminal, including double-width characters.
 const LISTS: &[&[&str]] = &[
     &["project", "list"],
     &["prompt", "list"],
@@ -33,7 +33,7 @@ const LISTS: &[&[&str]] = &[
     &["client", "list"],
 ];
 
-/// A database with rows for each of [`LISTS`] that need no person's consent.
+/// Returns a database with rows for each of [`LISTS`], except the rows that only a person can create.
 fn with_long_names() -> Scratch {
     let scratch = Scratch::with_project();
     let (long, wide) = ("a-long-name-".repeat(12), "很长的说明文字和报告".repeat(9));
@@ -66,12 +66,12 @@ fn with_long_names() -> Scratch {
     scratch.file("draft.yaml", workflow.replace(&name, &name.replace("long", "wide")));
     scratch.ok(&["draft", "add", "draft.yaml", "--message", &wide]);
     scratch.ok(&["command", "run", "mcpkg:prompt:list"]);
-    // It is refused, with a request that a person can consent to.
+    // The install is refused, and leaves a request that a person can approve.
     scratch.run(&["tool", "install", "alice/a-very-long-name-of-a-tool/and-more-of-it"]);
     scratch
 }
 
-/// How many columns a line takes.
+/// Returns how many columns a line takes.
 fn columns(line: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(unstyled(line).as_str())
 }
@@ -85,14 +85,14 @@ fn no_list_is_wider_than_the_terminal() {
                 return skipped(NO_SCRIPT);
             };
             let wide = shown.lines().find(|line| columns(line) > usize::from(width));
-            // What is told where there is no row is a sentence, which the terminal wraps.
+            // A list without rows prints a sentence, which the terminal wraps.
             assert!(wide.is_none() || shown.lines().count() == 1, "{list:?} at {width}: {wide:?}\n{shown}");
         }
     }
 }
 
 #[test]
-fn a_terminal_that_does_not_know_its_size_is_taken_for_a_usual_one() {
+fn the_width_of_a_terminal_without_a_size_is_columns_or_80() {
     let scratch = with_long_names();
     for (sized, columns_told, width) in [
         ("stty rows 0 columns 50; ", None, 50),
