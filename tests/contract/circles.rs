@@ -1,30 +1,30 @@
-//! No circle of modules inside a crate: what a module needs never needs it back. Between crates Cargo allows none.
+//! Tests that there is no dependency cycle between the modules of a crate. Cargo already refuses cycles between crates.
 //!
-//! Every source is parsed whole, and every path in it that leads to another module of its crate is an edge, macros
-//! included. What is compiled for tests only does not count, nor do the tables `DOMAIN` and `OPS`, which list what a room
-//! offers as `mod` lines do, and `Domains`, by which a context hands the tables on to what is run in it.
+//! Every source file is parsed. A path to another module of the same crate is an edge, also inside a macro. Code that
+//! is compiled only for tests does not count. Neither do the tables `DOMAIN` and `OPS`, which list what a module offers
+//! as `mod` lines do, or `Domains`, with which a context passes the tables on to the code that it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-/// A module's path in its crate, such as `["engine", "sqlite"]`; that of the crate's root is empty.
+/// A module's path in its crate, such as `["engine", "sqlite"]`. The path of the crate's root is empty.
 type Module = Vec<String>;
 
-/// The modules of a crate, with what each imports and re-exports.
+/// The modules of a crate, with the paths that each of them uses.
 struct Sources {
     files: BTreeMap<Module, Paths>,
 }
 
-/// The paths that a file names.
+/// The paths that a file uses.
 #[derive(Default)]
 struct Paths {
-    /// `use` declarations and paths in code.
+    /// The paths in `use` declarations and in code.
     named: Vec<Vec<String>>,
-    /// What a `pub use` gives a second name: the name, and what it stands for.
+    /// The names that `pub use` declarations export, with the paths that they stand for.
     exported: BTreeMap<String, Vec<String>>,
-    /// The names that `use` declarations bring in, with the paths that they stand for.
+    /// The names that `use` declarations import, with the paths that they stand for.
     imported: BTreeMap<String, Vec<String>>,
 }
 
@@ -115,7 +115,7 @@ impl Sources {
             if module.last().is_some_and(|name| name == "mod" || name == "lib") {
                 module.pop();
             }
-            // Tests in files of their own, and programs.
+            // Skip tests in files of their own, and programs.
             if module.contains(&"tests".to_owned())
                 || matches!(module.first().map(String::as_str), Some("main" | "bin"))
             {
@@ -129,7 +129,7 @@ impl Sources {
         Self { files }
     }
 
-    /// The module that a path in `module` leads to; `None` where it leads to none of the crate's.
+    /// Returns the module of this crate that a path in `module` leads to, if there is one.
     fn module_of(&self, module: &Module, path: &[String], depth: usize) -> Option<Module> {
         let first = path.first()?.as_str();
         let (mut at, mut rest): (Module, &[String]) = match first {
@@ -154,7 +154,7 @@ impl Sources {
             }
             (at, rest) = (child, after);
         }
-        // What a module gives a second name is not its own.
+        // A re-exported name leads to the module that defines it.
         let exported = rest.first().and_then(|name| self.files.get(&at)?.exported.get(name));
         match exported {
             Some(path) if depth < 8 => self.module_of(&at, path, depth + 1).or(Some(at)),
@@ -162,7 +162,7 @@ impl Sources {
         }
     }
 
-    /// What each module names in the crate, by module.
+    /// Returns the other modules that each module uses.
     fn edges(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let of = |module: &Module| {
             let paths = &self.files[module];
@@ -177,7 +177,7 @@ impl Sources {
     }
 }
 
-/// The modules that lead back to themselves.
+/// Returns the modules that depend on themselves through others.
 fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<&Module> {
     let returns = |start: &Module| {
         let (mut seen, mut next) = (BTreeSet::new(), vec![start]);

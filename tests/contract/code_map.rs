@@ -1,4 +1,4 @@
-//! docs/code-map.md is written here from the `//!` lines of the sources: where to look for what.
+//! Writes docs/code-map.md from the first `//!` lines of the sources, or checks that it is current.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{docs, house};
 
-/// A module: where its file is, and what the first paragraph of its `//!` lines says.
+/// A module: its file, and the first paragraph of its `//!` lines.
 struct Module {
     file: PathBuf,
     about: String,
@@ -19,7 +19,7 @@ impl Module {
         let lines = text.lines().map_while(|line| line.strip_prefix("//!")).take_while(|line| !line.is_empty());
         let about = lines.map(str::trim).collect::<Vec<_>>().join(" ");
         assert!(!about.is_empty(), "{} does not say what it is for", file.display());
-        // A link to an item leads nowhere on a page.
+        // Links to items do not work on a page, so keep only their text.
         let link = Regex::new(r"\[(`[^`]+`|[^\]]+)\](\([^)]*\))?").expect("a pattern");
         Self { about: link.replace_all(&about, "$1").into_owned(), file }
     }
@@ -30,7 +30,7 @@ impl Module {
     }
 }
 
-/// The modules in a folder by their names, those of tests left out.
+/// Returns the modules in a folder by name, except tests.
 fn modules(folder: &Path) -> Vec<(String, Module)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {

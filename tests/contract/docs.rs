@@ -1,4 +1,4 @@
-//! docs/reference is written here: `UPDATE_DOCS=1 cargo test docs` writes it, any other run compares.
+//! Writes docs/reference with `UPDATE_DOCS=1 cargo test docs`. Otherwise checks that it is current.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -158,7 +158,7 @@ fn docs_of_the_tools_are_current() {
             let kind = property["type"].as_str().unwrap_or_default();
             let text = property["description"].as_str().unwrap_or_default();
             let needed = if required.contains(&argument.as_str().into()) { "required" } else { "" };
-            // A word such as `<name>` is not HTML.
+            // Escape words such as `<name>`, which are not HTML.
             let text = text.replace('<', "\\<");
             writeln!(page, "| `{argument}` | {kind} | {needed} | {text} |").expect("text");
         }
@@ -166,11 +166,11 @@ fn docs_of_the_tools_are_current() {
             writeln!(page, "\nstructuredContent:\n\n```json\n{output:#}\n```").expect("text");
         }
     }
-    // The first line of each tool ends where the shell's part begins.
+    // Join the first line of each tool with the part about the shell.
     check("tools.md", &page.replace("`\n;", "`;"));
 }
 
-/// Returns the file of the commands below a heading: its title before the colon, as a name.
+/// Returns the file name for the commands below a heading: its title before the colon, in kebab case.
 fn file_of(heading: &str) -> String {
     let title = heading.split(':').next().expect("a title");
     format!("{}.md", title.to_lowercase().replace(' ', "-"))
@@ -208,12 +208,12 @@ fn docs_of_the_commands_are_current() {
     }
 }
 
-/// Returns text without blanks at the ends of its lines and without empty lines at its end.
+/// Returns text without whitespace at the ends of its lines and without empty lines at its end.
 fn trimmed(text: &str) -> String {
     text.trim_end().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// Adds the help of a command and of those below it, without the options that every command takes.
+/// Adds the help of a command and its subcommands, without the global options.
 fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
     let help = command.render_long_help().to_string();
     let help = help.split("\nGlobal options: ").next().expect("help");
@@ -357,7 +357,8 @@ fn joined(folder: &str, file: &str) -> String {
     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }
 
-/// docs/reference/agents.md says for people what the targets' files say for a deploy: each place of a target stands in its section.
+/// Checks that docs/reference/agents.md, in each target's section, names every place of the target that its file
+/// declares.
 #[test]
 fn docs_of_the_agents_name_every_place_of_their_targets() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/agents.md");

@@ -1,4 +1,4 @@
-//! Every command shows how it is used, and each example is one that the command line takes.
+//! Tests that every command has examples, and that the command line accepts them.
 
 use std::ffi::OsString;
 
@@ -6,8 +6,8 @@ use clap::Command;
 
 use crate::support::Scratch;
 
-/// Returns the words of an example's `mcpkg ...`, without what its shell would do around it. A file or standard input that
-/// the words name is not there while a test parses them: a text stands for it.
+/// Returns the words of an example's `mcpkg ...`, without the shell's syntax around it. A file or standard input is
+/// replaced with a text, because it does not exist while a test parses the words.
 pub(super) fn words(example: &str) -> Vec<OsString> {
     let command = &example[example.find("mcpkg ").expect("mcpkg")..];
     let command = if example.contains("$(mcpkg") { command.trim_end_matches(')') } else { command };
@@ -17,7 +17,7 @@ pub(super) fn words(example: &str) -> Vec<OsString> {
     words.into_iter().take_while(is_ours).map(as_text).map(OsString::from).collect()
 }
 
-/// Every command without commands below it, with the words that lead to it.
+/// Calls `each` for every command without subcommands, with its path.
 fn leaves(command: &Command, path: &[String], each: &mut dyn FnMut(&Command, &[String])) {
     if command.get_subcommands().next().is_none() {
         return each(command, path);

@@ -1,16 +1,16 @@
-//! Hints are for who reads them: commands for people at a shell, tools for agents.
+//! Tests that hints suit their reader: commands for people at a shell, tools for agents.
 
 use mcpkg::mcp::hints::Reader;
 use mcpkg_core::op::{Entry, Surface};
 
-/// A text of a hint, and whether agents read it instead of the one before it.
+/// The text of a hint.
 struct Written {
     file: String,
     text: String,
     for_agents: bool,
 }
 
-/// Returns the texts that stand in calls which add a hint, in all sources, with `x` for what is filled in.
+/// Returns the hints in all sources, with `x` in place of inserted values.
 fn written() -> Vec<Written> {
     let mut found = Vec::new();
     for (path, source) in super::house::sources() {
@@ -27,7 +27,7 @@ fn written() -> Vec<Written> {
     found
 }
 
-/// Returns the string literals in the arguments that begin here, up to the parenthesis that ends them.
+/// Returns the string literals in the arguments that begin here, up to the closing parenthesis.
 fn literals(source: &str) -> Vec<String> {
     let (mut found, mut depth) = (Vec::new(), 1);
     let mut rest = source.chars().peekable();
@@ -66,9 +66,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).filter(|word| !word.is_empty())
 }
 
-/// Whether a flag of the shell stands in the text, outside of the commands in it.
+/// Returns whether the text, outside of its commands, contains a shell flag.
 fn has_flag(text: &str) -> bool {
-    // git's commands are for whoever works in a repository.
+    // git's commands are for people who work in a repository.
     let is_command = |part: &str| part.starts_with("mcpkg ") || part.starts_with("git ");
     let prose = text.split('`').enumerate().filter(|(n, part)| n % 2 == 0 || !is_command(part));
     prose.flat_map(|(_, part)| words(part)).any(|word| word.starts_with("--") && word.len() > 2)
@@ -76,7 +76,7 @@ fn has_flag(text: &str) -> bool {
 
 #[test]
 fn a_hint_for_the_shell_names_no_tool() {
-    // A name of one word, such as `plan`, is a command too.
+    // A one-word name such as `plan` is also a command.
     let is_tool = |word: &str| {
         mcpkg::DOMAINS.operations().any(|entry| entry.faces.tool() && entry.tool == word && word.contains('_'))
     };
@@ -89,12 +89,12 @@ fn a_hint_for_the_shell_names_no_tool() {
 }
 
 #[test]
-fn a_hint_for_an_agent_names_no_command_that_a_tool_stands_for() {
+fn a_hint_for_an_agent_names_no_command_that_has_a_tool() {
     let surface = Surface::default();
     let tools: Vec<&Entry> = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()).collect();
     let mut translated = 0;
     for Written { file, text, for_agents } in written() {
-        // What the failed tool takes instead of a flag differs from tool to tool.
+        // The argument that replaces a flag depends on the tool that failed.
         let reads = tools.iter().map(|entry| Some(*entry)).chain([None]);
         let readers: Vec<_> = if has_flag(&text) { reads.collect() } else { vec![None] };
         for failed in readers {

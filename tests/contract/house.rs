@@ -1,8 +1,8 @@
-//! The house of docs/architecture.md: what imports what, and what is named where.
+//! Tests of the rules in docs/architecture.md: which module may import which, and where some names may be used.
 
 use std::path::{Path, PathBuf};
 
-/// The crates below the program, from the lowest up. A crate uses those before it; of the domains, which are the last five, only
+/// The crates, from the lowest up. A crate may use those before it. The last five are the domains, of which only
 /// `content` is used by others.
 const CRATES: [&str; 10] =
     ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow", "console"];
@@ -11,20 +11,20 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folders of sources: the program's, and each crate's.
+/// Returns the source folders of the program and of each crate.
 pub(super) fn folders() -> Vec<PathBuf> {
     let crates = CRATES.iter().map(|name| root().join("crates").join(name).join("src"));
     std::iter::once(root().join("src")).chain(crates).collect()
 }
 
-/// Every source of the program and its crates.
+/// Returns the path and text of every source of the program and its crates.
 pub(super) fn sources() -> Vec<(PathBuf, String)> {
     let found: Vec<(PathBuf, String)> = folders().iter().flat_map(|folder| below(folder)).collect();
     assert!(found.len() > 1000, "only {} sources", found.len());
     found
 }
 
-/// The sources below a folder.
+/// Returns the sources below a folder.
 fn below(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -38,7 +38,8 @@ fn below(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The room of a file: a folder or file of the program, `base`, `core` or `agents`, else its crate.
+/// Returns the room of a file. In the program, `base`, `core` and `agents` this is a folder or file, in other crates
+/// the crate.
 fn room(path: &Path) -> String {
     let inside = path.strip_prefix(root()).expect("a source");
     let mut names = inside.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -56,7 +57,7 @@ fn room(path: &Path) -> String {
     rooms.expect("a name").trim_end_matches(".rs").to_owned()
 }
 
-/// Code without comments and without modules of tests, wherever in the file they stand.
+/// Returns code without comments and test modules.
 pub(super) fn code(text: &str) -> String {
     let mut kept = Vec::new();
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -67,7 +68,7 @@ pub(super) fn code(text: &str) -> String {
         }
         let under_test = lines.next().unwrap_or_default();
         if under_test.ends_with('{') {
-            // Items begin and end in the first column.
+            // Items at the top level end with a brace in the first column.
             lines.find(|line| line.starts_with('}')).expect("an end");
         }
     }
@@ -80,7 +81,7 @@ fn modules_of_tests_are_left_out_and_what_follows_is_read() {
     assert_eq!(code(text), "use a;\nuse d;");
 }
 
-/// The crates that a crate's manifest names, tests' own included.
+/// Returns the crates that a crate's manifest names, including dev-dependencies.
 fn named_by(manifest: &str) -> Vec<&str> {
     let names = manifest.lines().filter_map(|line| line.strip_prefix("mcpkg-"));
     names.map(|line| line.split(['.', ' ']).next().unwrap_or_default()).collect()
@@ -97,15 +98,15 @@ fn crates_use_those_below_them() {
             let below = CRATES.iter().position(|known| *known == other).expect("a crate");
             assert!(below < place && below <= 4, "{name} uses {other}");
         }
-        // What is compiled is the same for all of them.
+        // Versions and features are the same for all crates.
         let own = manifest.lines().find(|line| line.contains("version = \"") || line.contains("features = ["));
         assert_eq!(own, None, "crates/{name}/Cargo.toml: this belongs into the workspace's table");
     }
 }
 
-/// A command without `--workspace` may leave the crates out.
+/// Without `--workspace`, a command may skip the crates.
 #[test]
-fn what_checks_everything_names_the_workspace() {
+fn commands_that_check_everything_name_the_workspace() {
     let read = |file: &str| std::fs::read_to_string(root().join(file)).expect("a file");
     for (file, commands) in [
         (".ci/run", &["cargo fmt --all --check", "cargo clippy --workspace ", "cargo test --workspace "][..]),
@@ -122,7 +123,7 @@ fn what_checks_everything_names_the_workspace() {
     assert!(members.contains("default-members = [\".\", \"crates/*\"]"));
 }
 
-/// Every source of the program and of the tests that shows a property.
+/// Returns every source of the program and the tests with a property test.
 fn properties() -> Vec<(PathBuf, String)> {
     let all = sources().into_iter().chain(below(&root().join("tests")));
     all.filter(|(path, text)| !path.ends_with("contract/house.rs") && text.contains("proptest!")).collect()
@@ -143,7 +144,7 @@ fn every_property_runs_from_the_seed_of_all() {
 fn the_sql_engine_is_named_in_its_folder_only() {
     let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/engine");
     for (path, text) in sources() {
-        // Both engines have a pool, and their migrations are run alike.
+        // Both engines have a pool, and migrations are run the same way.
         for (engine, folder) in [
             ("rusqlite", engines.join("sqlite")),
             ("postgres::{", engines.join("postgres")),
@@ -167,15 +168,15 @@ fn programs_are_started_in_one_place() {
     }
 }
 
-/// Whatever one system does differently has a name in `platform`, which is the same on all of them. Tests may look at the
-/// system themselves.
+/// Every difference between systems has a name in `platform`, which is the same on each of them. Tests may check for
+/// the system themselves.
 #[test]
-fn systems_are_told_apart_in_one_place() {
+fn systems_are_distinguished_in_one_place() {
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "platform") {
         if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
             continue;
         }
-        // The client of PostgreSQL knows hosts that are sockets on Unix alone.
+        // PostgreSQL hosts can be sockets, but only on Unix.
         let is_database = ["passwords.rs", "address.rs"]
             .iter()
             .any(|name| path.ends_with(Path::new("crates/store/src/engine/postgres").join(name)));
@@ -190,8 +191,8 @@ fn systems_are_told_apart_in_one_place() {
 }
 
 #[test]
-fn other_hosts_are_asked_in_one_place() {
-    // An own address is listened on elsewhere; the server waits for its own listener.
+fn other_hosts_are_contacted_in_one_place() {
+    // Listening on an own address is allowed elsewhere, because the server waits for its own listener.
     const CONNECTS: [&str; 8] = [
         "TcpStream::connect",
         "TcpSocket",
@@ -204,7 +205,7 @@ fn other_hosts_are_asked_in_one_place() {
     ];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "http") {
         for connect in CONNECTS {
-            // The one other host that the store speaks to is the database's own.
+            // The store connects to one other host: the database's.
             let is_database = path.ends_with("store/src/engine/postgres/tls.rs") && connect == "ClientConfig";
             let found = code(text).contains(connect) && !path.ends_with("tests.rs") && !is_database;
             assert!(!found, "{} uses {connect} where mcpkg_base::http speaks to other hosts", path.display());
@@ -221,7 +222,7 @@ fn sha_256_is_computed_in_one_place() {
 
 #[test]
 fn files_are_read_in_one_place() {
-    // A file or folder that is synced, a shell's own pipe.
+    // These open a file or folder to sync it to disk, or a pipe of the shell.
     const OTHERWISE: [&str; 3] =
         ["base/src/platform/unix/files.rs", "store/src/blobs/new_content.rs", "base/src/disk/mod.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
@@ -244,9 +245,9 @@ fn only_the_shell_prints() {
     }
 }
 
-/// A text that is put together of lines may hold a line end in one of them, which then looks like a line of ours.
+/// A text joined from lines may contain a line break from a value, which would look like a line of mcpkg.
 #[test]
-fn what_a_person_is_asked_about_is_lines() {
+fn questions_to_a_person_are_made_of_lines() {
     for (path, text) in sources() {
         for ask in ["(context.ask)(Body::Text(", "(context.line)(Body::Text("] {
             assert!(!code(&text).contains(ask), "{} asks with a text instead of Body::lines", path.display());
@@ -264,7 +265,7 @@ fn files_stay_short() {
     assert!(main.lines().count() <= 40);
 }
 
-/// A folder has three files at least, what a source includes counted. `bin`, which is Cargo's, has folders alone.
+/// A folder has at least three files, including included files. Cargo's `bin` contains only folders.
 #[test]
 fn a_folder_has_three_files() {
     for folder in folders().iter().flat_map(|root| folders_below(root)) {
@@ -280,7 +281,7 @@ fn folders_below(folder: &Path) -> Vec<PathBuf> {
     inside.iter().flat_map(|folder| folders_below(folder)).chain(inside.clone()).collect()
 }
 
-/// A file has twenty lines at least, but for those that declare modules, and the file of an agent.
+/// A file has at least twenty lines, except files that declare modules or describe an agent.
 #[test]
 fn a_file_is_worth_opening() {
     let is_free = |path: &Path| {
@@ -303,7 +304,7 @@ fn no_statement_skips_rows_or_reads_the_clock() {
 }
 
 #[test]
-fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
+fn operations_that_fetch_sources_or_contact_a_server_are_marked_open_world() {
     let mut found = 0;
     for (path, text) in sources() {
         let code = code(&text);
@@ -319,7 +320,7 @@ fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
 }
 
 #[test]
-fn what_answers_a_module_names_nothing_of_the_machine() {
+fn wasm_host_code_does_not_use_the_machine_directly() {
     let answers = ["wasi/", "files/", "host.rs", "guest.rs", "drive.rs", "budget.rs"];
     let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/registry/src/run/wasm");
     let mut seen = 0;

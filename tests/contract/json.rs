@@ -1,4 +1,4 @@
-//! `--json` has one form, which `docs/reference/json-schema.json` says and every command keeps.
+//! Tests that the output of each command with `--json` matches `docs/reference/json-schema.json`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::support::{Ran, Scratch};
 
 const STRINGS: fn() -> Value = || json!({ "type": "array", "items": { "type": "string" } });
 
-/// Returns the schema of what `--json` prints, with a definition for each command.
+/// Returns the schema of the output with `--json`. It has a definition for each command.
 fn schema() -> Value {
     let mut definitions = Map::new();
     let code = json!({ "enum": mcpkg_base::error::Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>() });
@@ -68,12 +68,12 @@ fn schema() -> Value {
     })
 }
 
-/// Where the schema has a command.
+/// Returns the name of a command's definition in the schema.
 fn key(entry: &Entry) -> String {
     entry.cli.join("-")
 }
 
-/// Returns the schema of what a command prints where it is done.
+/// Returns the schema of a command's output on success.
 fn command(entry: &Entry) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -104,7 +104,7 @@ fn command(entry: &Entry) -> Value {
     }
 }
 
-/// Returns what checks one definition of the schema.
+/// Returns a validator for one definition of the schema.
 fn validator(schema: &Value, definition: &str) -> Validator {
     let mut of_one = schema.clone();
     of_one["$ref"] = json!(format!("#/$defs/{definition}"));
@@ -116,7 +116,7 @@ fn docs_of_json_are_current() {
     super::docs::check("json-schema.json", &format!("{:#}\n", schema()));
 }
 
-/// Prints one object on standard output, which the schema's definition takes.
+/// Checks that standard output is one JSON object that matches the schema's definition, and returns it.
 #[track_caller]
 fn assert_is(schema: &Value, definition: &str, ran: &Ran) -> Value {
     let printed: Value =
@@ -385,7 +385,7 @@ fn every_command_keeps_to_the_schema() {
         &["plugin", "set", "toy", "--timeout", "30"],
         &["plugin", "check", "toy"],
         &["plugin", "remove", "toy", "--yes"],
-        // What is deployed later needs nobody's consent without them.
+        // Without them, later deploys need no consent.
         &["mcp", "remove", "toy", "--yes"],
         &["mcp", "remove", "other", "--yes"],
     ] {
@@ -417,7 +417,7 @@ fn every_command_keeps_to_the_schema() {
     run(&["snapshot", "show", &snapshot]);
     run(&["snapshot", "diff", &snapshot]);
     run(&["snapshot", "pin", &snapshot]);
-    // Two changes on disk: one is accepted, one rejected.
+    // Two changes on disk: the first is accepted, the second rejected.
     for (text, decision) in [("mine", "accept"), ("mine too", "reject")] {
         let skill = format!("{root}/.agents/skills/pdf/more.md");
         std::fs::write(&skill, text).expect("a deployed file");
@@ -507,8 +507,8 @@ fn every_command_keeps_to_the_schema() {
     for command in ["show", "diff", "validate", "plan", "edit", "reject"] {
         run(&["draft", command, &draft]);
     }
-    // A request is made by an agent alone, and consent and trust need a terminal, as a run of a workflow does.
-    // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
+    // Only an agent can make a request, and consent, trust and runs of workflows need a terminal. The output about
+    // Sigstore's trust root depends on a Cargo feature.
     let unseen = [
         "ask",
         "plugin-add",
@@ -562,7 +562,7 @@ fn every_failure_is_the_same_object() {
         assert!(ran.status != 0 && ran.stderr.is_empty(), "{arguments:?}\n{ran}");
         assert_eq!(assert_is(&schema, "failure", &ran)["error"]["code"], code, "{ran}");
     }
-    // Standard output is the protocol's.
+    // `serve` prints the error on standard error, because standard output is for the protocol.
     let served = scratch.run(&["serve", "--json", "--groups", "nowhere"]);
     assert!(served.stdout.is_empty() && served.stderr.contains("E_INVALID_ARGUMENT"), "{served}");
 }

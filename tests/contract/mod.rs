@@ -1,4 +1,4 @@
-//! The table of operations, the contracts' schemas, the reference pages, the imports.
+//! Tests of the table of operations, the contracts' schemas, the generated docs, and the rules about imports.
 
 mod circles;
 mod code_map;

@@ -1,4 +1,4 @@
-//! The pages of the docs: each is in the summary, each link leads somewhere, and each command is one that the command line takes.
+//! Tests of the docs: each page is in the summary, links work, and commands are accepted by the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns all files below a folder that end so, by their paths below the repository's root.
+/// Returns the paths of all files below a folder with this ending, relative to the repository.
 fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
@@ -32,7 +32,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
     found
 }
 
-/// Returns every page that users read: those of the docs, and those at the top.
+/// Returns the name and text of every page that users read: those in docs, and those at the top.
 pub(super) fn pages() -> Vec<(String, String)> {
     let mut names: Vec<String> = ["README.md", "SECURITY.md", "CHANGELOG.md", "AGENTS.md"].map(str::to_owned).to_vec();
     names.extend(files("docs", ".md"));
@@ -58,14 +58,14 @@ pub(super) fn prose(text: &str) -> String {
     prose
 }
 
-/// Returns the links of a page, without those inside code.
+/// Returns the links of a page, except those inside code.
 fn links(text: &str) -> Vec<String> {
     let prose = Regex::new("`[^`]*`").expect("a pattern").replace_all(&prose(text), "code").into_owned();
     let link = Regex::new(r#"(?:\]\(|src="|srcset=")([^)"\s]+)"#).expect("a pattern");
     link.captures_iter(&prose).map(|found| found[1].to_owned()).collect()
 }
 
-/// Returns the anchors of a page's headings, as GitHub and mdBook make them.
+/// Returns the anchors of a page's headings, as GitHub and mdBook create them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
     let anchor = |heading: &String| {
@@ -77,7 +77,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn docs_link_to_what_is_there() {
+fn docs_have_no_broken_links() {
     let mut wrong = String::new();
     for (page, text) in pages() {
         for link in links(&text) {
@@ -163,12 +163,12 @@ fn docs_for_agents_are_current() {
     assert!(found == list, "docs/llms.txt is not current: run `UPDATE_DOCS=1 cargo test docs`");
 }
 
-/// Where a command stands decides how much of it may be left out.
+/// The place of a command on a page, which decides whether arguments may be missing.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// On a line of its own, to be pasted.
     Line,
-    /// Within a sentence, where required arguments may be missing.
+    /// In a sentence, where required arguments may be missing.
     Sentence,
 }
 
@@ -182,15 +182,15 @@ fn each_of(command: &str) -> Vec<String> {
     choices.split('|').flat_map(|choice| each_of(&command.replacen(word, &format!("{before}{choice}"), 1))).collect()
 }
 
-/// Returns why the command line does not take this command.
+/// Returns the reason why the command line refuses this command, if it does.
 fn fault(command: &str, place: Place) -> Option<String> {
     if shlex::split(command).is_none() {
         return Some(format!("{command}: its quotes do not match"));
     }
-    // `...` stands for more of the same.
+    // `...` means more of the same.
     let words: Vec<OsString> = words(command).into_iter().filter(|word| word != "...").collect();
     let error = mcpkg::cli::command().try_get_matches_from(words).err()?;
-    // A word in capitals stands for a value of the reader's.
+    // A word in capitals is a placeholder.
     let placeholder = match error.get(ContextKind::InvalidValue) {
         Some(ContextValue::String(value)) => value.chars().all(|c| !c.is_lowercase()),
         _ => false,
@@ -207,7 +207,7 @@ fn fault(command: &str, place: Place) -> Option<String> {
     (!fine).then(|| format!("{command}: {}", error.to_string().lines().next().unwrap_or_default()))
 }
 
-/// Returns the part of a line of a shell that is one command of mcpkg's.
+/// Returns the mcpkg command in a line of a shell.
 fn command_of(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches("$ ");
     let line = line.split(" #").next().unwrap_or_default();
@@ -217,7 +217,7 @@ fn command_of(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn docs_name_commands_that_are_taken() {
+fn docs_name_commands_that_are_accepted() {
     let quoted = Regex::new(r"`(mcpkg [^`]+)`").expect("a pattern");
     let mut faults: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut count = 0;
@@ -233,7 +233,7 @@ fn docs_name_commands_that_are_taken() {
         for block in text.split("\n```").skip(1).step_by(2) {
             let (language, block) = block.split_once('\n').unwrap_or_default();
             if matches!(language, "sh" | "console") {
-                // A command may go on in the next line.
+                // A command may continue in the next line.
                 let block = block.replace("\\\n", " ");
                 block.lines().filter_map(command_of).for_each(|command| fault_of(command, Place::Line));
             }
@@ -254,9 +254,9 @@ fn docs_name_commands_that_are_taken() {
     assert!(count > 300, "only {count} commands were found");
 }
 
-/// `mcpkg` on crates.io and npm belongs to strangers (packaging/README.md).
+/// The packages called `mcpkg` on crates.io and npm belong to strangers (packaging/README.md).
 #[test]
-fn nothing_leads_to_a_strangers_package() {
+fn nothing_names_a_strangers_package() {
     let install = r"\b(cargo (install|binstall)|npm (i|install|exec)|npx|bunx|pnpm dlx)";
     let stranger = Regex::new(&format!(r"{install}( -\S+)* mcpkg([^-\w]|$)")).expect("a pattern");
     assert!(stranger.is_match("npx -y mcpkg serve") && !stranger.is_match("npm install -g mcpkg-cli"));
@@ -268,7 +268,7 @@ fn nothing_leads_to_a_strangers_package() {
 }
 
 #[test]
-fn hints_name_commands_that_are_taken() {
+fn hints_name_commands_that_are_accepted() {
     let quoted = Regex::new(r"`(mcpkg [^`\n]+)`").expect("a pattern");
     let filled = Regex::new(r"\{[^{}]*\}").expect("a pattern");
     let behind = Regex::new(r"(\w)\{[^{}]*\}").expect("a pattern");
@@ -276,7 +276,7 @@ fn hints_name_commands_that_are_taken() {
     let mut count = 0;
     for file in files("src", ".rs").into_iter().chain(files("crates", ".rs")) {
         let text = read(&file);
-        // A text may go on in the next line of the source.
+        // A string may continue in the next line of the source.
         let lines: String =
             text.lines().filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |mut lines, line| {
                 match lines.strip_suffix('\\').map(str::len) {
@@ -293,7 +293,8 @@ fn hints_name_commands_that_are_taken() {
             });
         for found in quoted.captures_iter(&lines) {
             let command = found[1].replace("\\\"", "\"");
-            // What is filled in behind a word is an option that may be there; what stands alone is a value, or one of some words.
+            // An inserted value that directly follows a word is an optional option. One that stands alone is a value,
+            // or one of several words.
             let command = behind.replace_all(&command, "$1").into_owned();
             let taken = |first: &str| {
                 let command = filled.replace(&command, first);

@@ -1,4 +1,5 @@
-//! The pictures in docs/pictures are what commands show at a terminal. `UPDATE_DOCS=1 cargo test docs` draws them; any other run compares.
+//! Draws the pictures in docs/pictures from real output with `UPDATE_DOCS=1 cargo test docs`. Otherwise checks that
+//! they are current.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,13 @@ use crate::workflow::runs::Ground;
 
 const COLUMNS: u16 = 100;
 
-/// A terminal on which commands are run one after the other, as a reader would.
+/// A terminal on which commands run one after the other, as they would for a reader.
 struct Terminal {
     scratch: Scratch,
     folder: &'static str,
-    /// A folder of programs that comes before those of `PATH`.
+    /// A folder of programs, which comes first on `PATH`.
     programs: Option<PathBuf>,
-    /// What the terminal shows, with its colours.
+    /// What the terminal shows, with its colors.
     shown: String,
 }
 
@@ -56,9 +57,9 @@ impl Terminal {
         assert_eq!(ran.status, 0, "{words:?}: {ran}");
     }
 
-    /// Runs a command and shows it with what it prints; `typed` answers what it asks.
+    /// Runs a command, and adds it and its output to the picture. `typed` answers when the output contains `awaited`.
     ///
-    /// Returns false where the machine has no `script` to make a terminal.
+    /// Returns false without `script`, which makes the terminal.
     fn show(&mut self, words: &[&str], awaited: &str, typed: &str) -> bool {
         let Some(shown) = typed_on(COLUMNS, &self.command(words), awaited, typed) else { return false };
         writeln!(self.shown, "\u{1b}[1m$ mcpkg {}\u{1b}[0m", words.join(" ")).expect("text");
@@ -67,7 +68,7 @@ impl Terminal {
         true
     }
 
-    /// Draws what was shown.
+    /// Draws what the terminal shows.
     #[track_caller]
     fn draw(self, name: &str) {
         draw(&self.shown, &self.scratch, name);
@@ -77,7 +78,7 @@ impl Terminal {
 /// Draws a text on a light and on a dark terminal.
 #[track_caller]
 fn draw(shown: &str, scratch: &Scratch, name: &str) {
-    // What differs from run to run.
+    // Replace what differs from run to run.
     let home = scratch.path().display().to_string();
     let mut text = shown.replace(&home, "~");
     for (pattern, same) in [
@@ -87,10 +88,10 @@ fn draw(shown: &str, scratch: &Scratch, name: &str) {
         ),
         (r"\b[0-9a-f]{12}\b", "6f323431f323"),
         (r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T09:00:00Z"),
-        // A time that a table cut.
+        // A time that a table has cut.
         (r"20\d\d-\d\d-\d\dT[\d:]*…", "2026-11-28T09:00…"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
-        // After the code of a colour, too.
+        // A time, also after the code of a color.
         (r"([m ])[0-2]\d:[0-5]\d(:[0-5]\d)?\b", "${1}09:00"),
         (r"mcpkg-demo-\w+", "mcpkg-demo"),
         // A table's column of milliseconds.
@@ -115,7 +116,7 @@ fn draw(shown: &str, scratch: &Scratch, name: &str) {
     }
 }
 
-/// The rules, a command and a skill of a team, and a repository with nothing of it yet.
+/// Returns a terminal with the rules, a command and a skill of a team, and a repository that has none of them yet.
 fn shop() -> Terminal {
     let terminal = Terminal::new("code/shop");
     let scratch = &terminal.scratch;
@@ -194,10 +195,10 @@ fn docs_show_the_demo() {
 fn docs_show_a_check_of_a_client() {
     let mut terminal = Terminal::of(Scratch::with_project_in_tmp(), "code");
     let scratch = &terminal.scratch;
-    // The program has the same name on every machine.
+    // Use a name for the program that is the same on every machine.
     std::fs::create_dir(scratch.path().join("bin")).expect("a folder");
     std::os::unix::fs::symlink(BINARY, scratch.path().join("bin/mcpkg")).expect("a link");
-    // The server that Codex starts finds the database where users have it.
+    // The server that Codex starts finds the database at its default path.
     for words in [&["project", "create", "shop"][..], &["prompt", "create", "review", "Look for races first"]] {
         let ran = scratch.finish(terminal.command(words).env_remove("MCPKG_DB"));
         assert_eq!(ran.status, 0, "{words:?}: {ran}");
@@ -210,7 +211,7 @@ fn docs_show_a_check_of_a_client() {
     terminal.draw("check");
 }
 
-/// Draws six screens of the console: what two agents did and ask for.
+/// Draws screens of the console after two agents worked and made requests.
 #[test]
 fn docs_of_the_console_are_current() {
     let ground = Ground::new();
@@ -241,7 +242,7 @@ fn docs_of_the_console_are_current() {
         for text in awaited {
             screen.wait(text);
         }
-        // The preview comes a moment after the list.
+        // The preview appears a moment after the list.
         screen.settle();
         if name.is_empty() {
             return;
@@ -250,7 +251,7 @@ fn docs_of_the_console_are_current() {
     };
     picture("", &["2 wait for you", "A yes counts once"], "console-inbox");
     picture("a", &["y yes, other keys no"], "console-question");
-    // The refusal is shown, and recorded, before the next key.
+    // The refusal is shown and recorded before the next key.
     picture("n", &["Not confirmed; nothing was changed"], "");
     picture("2", &["Feed, by time", "prompt update review", "outcome  E_CONFIRM_REQUIRED"], "console-feed");
     picture("GkkkkU", &["Undo what", "STOP", "outcome  ok"], "console-undo");

@@ -1,4 +1,4 @@
-//! Texts that users read have none of the turns of phrase that make them hard to follow: those that a search can find.
+//! Tests that texts for users avoid phrases that are hard to follow, as far as a search can find them.
 
 use regex::{Regex, RegexSet};
 use syn::visit::{self, Visit};
@@ -6,28 +6,28 @@ use syn::visit::{self, Visit};
 use super::house::{code, sources};
 use super::pages::{pages, prose};
 
-/// What is refused.
+/// Patterns of refused phrases. The comment above each says what to write instead.
 const REFUSED: [&str; 7] = [
-    // Is not one, is invalid.
+    // "is not a", "is invalid".
     r"\b(is|are|was|were) none\b",
-    // Is not a file.
+    // "is not a".
     r"\b(is|are|was|were) no [a-z]",
-    // Is skipped, stays unchanged.
+    // "is skipped", "stays unchanged".
     r"\blet be\b",
-    // Again.
+    // "again".
     r"\banew\b",
-    // Accepted for compatibility.
+    // "accepted for compatibility".
     r"with it or without",
-    // Unless.
+    // "unless".
     r", but with `?--",
-    // Reports what.
+    // "reports what".
     r"\btells? (what|who|how|that)\b",
 ];
 
-/// What those patterns find and is plain all the same.
+/// Phrases that match those patterns but are plain.
 const PLAIN: &str = r"\b[Tt]here (is|are|was|were) (none|no )|(is|are) no (longer|more than|such|need|way)\b|--anew\b";
 
-/// Returns the parts of a text that are refused.
+/// Returns the refused parts of a text.
 fn refused(text: &str) -> Vec<String> {
     let patterns = RegexSet::new(REFUSED).expect("patterns");
     let plain = Regex::new(PLAIN).expect("a pattern");
@@ -36,7 +36,7 @@ fn refused(text: &str) -> Vec<String> {
     found.map(|part| part.trim().to_owned()).collect()
 }
 
-/// The string literals of a file.
+/// Collects the string literals of a file.
 #[derive(Default)]
 struct Literals(Vec<String>);
 
@@ -65,7 +65,7 @@ impl<'ast> Visit<'ast> for Literals {
         self.tokens(called.tokens.clone());
     }
 
-    // Comments, and what only the compiler reads.
+    // Skips attributes, which contain comments and what only the compiler reads.
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
@@ -97,17 +97,17 @@ fn texts_are_plain() {
     assert!(faults.is_empty(), "{} texts are not plain:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Adds what the help of a command and of those below it has of that.
+/// Adds the refused parts in the help of a command and its subcommands.
 fn helps(command: &mut clap::Command, faults: &mut Vec<String>) {
     let help = command.render_long_help().to_string();
-    // A sentence may go on in the next row.
+    // A sentence may continue in the next row.
     let help = Regex::new(r"\b\n *\b").expect("a pattern").replace_all(&help, " ");
     faults.extend(refused(&help).into_iter().map(|part| format!("{}: {part}", command.get_name())));
     command.get_subcommands_mut().for_each(|inner| helps(inner, faults));
 }
 
 #[test]
-fn what_is_not_plain_is_found() {
+fn refused_phrases_are_found() {
     assert_eq!(refused("`x` is no file; there is no other. It is no longer here"), ["`x` is no file"]);
     assert_eq!(refused("The fixture is none"), ["The fixture is none"]);
     assert_eq!(refused("Make it anew"), ["Make it anew"]);

@@ -1,4 +1,5 @@
-//! Contract 001's schemas, word for word; and that each schema is one.
+//! Tests that the schemas of contract 001 are word for word those of the contract, and that each is a valid JSON
+//! schema.
 
 use serde_json::{Value, json};
 
@@ -10,10 +11,10 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-/// Name, description, properties in order, required.
+/// A tool: its name, its description, its properties in order, and the required ones.
 type Tool = (&'static str, &'static str, Vec<(&'static str, Value)>, Vec<&'static str>);
 
-/// The tools as the contract has them.
+/// Returns the tools of the contract.
 fn contract() -> Vec<Tool> {
     vec![
         (
@@ -89,7 +90,7 @@ fn the_contracts_tools_come_first_in_its_order_with_its_schemas() {
             .iter()
             .map(|(name, property)| (name.as_str(), property.clone()))
             .collect();
-        // The one additive property stands last.
+        // Our only additional property comes last.
         if found.last().is_some_and(|(name, _)| *name == "arguments") {
             found.pop();
         }
@@ -135,14 +136,15 @@ fn every_schema_is_a_json_schema_and_outputs_fit_theirs() {
             Some(schema) => {
                 jsonschema::validate(schema, &result["structuredContent"]).unwrap_or_else(|e| panic!("{name}: {e}"))
             }
-            // Content that stands in a block does not stand beside it once more.
+            // Content that is in a block is not repeated in `structuredContent`.
             None => assert!(result.get("structuredContent").is_none(), "{name}: {result}"),
         }
     }
     client.finish();
 }
 
-/// A changed tool is seen in review. `INSTA_UPDATE=always cargo test snapshot` writes them again.
+/// Compares each tool with its snapshot, so that a review shows each change. `INSTA_UPDATE=always cargo test snapshot`
+/// updates the snapshots.
 #[test]
 fn each_tool_is_its_snapshot() {
     for tool in tools() {

@@ -1,4 +1,4 @@
-//! Contract 003's tools: names, descriptions and input schemas, as its own JSON blocks have them.
+//! Tests that the names, descriptions and input schemas of contract 003's tools are those of its JSON blocks.
 
 use mcpkg_core::op::{Entry, Shape};
 use serde_json::{Value, json};
@@ -8,13 +8,14 @@ use crate::support::{Client, Scratch};
 /// The JSON blocks of the contract, in its order.
 const BLOCKS: &str = include_str!("../fixtures/contract_003.json");
 
-/// The tools that the contract describes in words: each with the one whose schema it has, and behind which it comes.
+/// Tools that the contract describes only in words: the tool, the one with the same schema, and the one that it
+/// follows.
 const SAME: [(&str, &str, &str); 2] = [
     ("smctl_flow_hotfix_start", "smctl_flow_feature_start", "smctl_flow_release_finish"),
     ("smctl_flow_hotfix_finish", "smctl_flow_feature_finish", "smctl_flow_hotfix_start"),
 ];
 
-/// The contract's twenty tools, in its order; where it has no description, it is null.
+/// Returns the contract's twenty tools in its order. If the contract has no description, it is null.
 fn contract() -> Vec<Value> {
     let mut tools: Vec<Value> = serde_json::from_str(BLOCKS).expect("JSON");
     assert_eq!(tools.len(), 18);
@@ -44,7 +45,7 @@ fn its_tools_are_the_contracts_to_the_letter() {
         if known["description"].is_string() {
             assert_eq!(tool["description"], known["description"], "{}", tool["name"]);
         }
-        // As text, so that the order of the keys counts.
+        // Compare text, so that the order of the keys counts.
         assert_eq!(tool["inputSchema"].to_string(), known["inputSchema"].to_string(), "{}", tool["name"]);
         assert!(tool.get("outputSchema").is_none(), "{}", tool["name"]);
         assert!(tool["title"].is_string() && tool["annotations"].is_object(), "{tool}");

@@ -1,4 +1,4 @@
-//! Invariants that every operation keeps.
+//! Tests of rules that every operation follows.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Scratch};
 
-/// The tool that needs an engine, which only some builds have.
+/// The tool that needs an inference engine, which only some builds have.
 const GATE_TEST: &str = "smctl_gate_test";
 
 fn command(entry: &Entry) -> clap::Command {
@@ -24,13 +24,13 @@ fn names_are_unique_and_well_formed() {
     let mut paths = HashSet::new();
     for entry in mcpkg::DOMAINS.operations() {
         assert!(tools.insert(entry.tool), "the tool {} comes twice", entry.tool);
-        // A tool may stand for a part of a shell command.
+        // Several tools may belong to one shell command.
         assert!(!entry.faces.shell() || paths.insert(entry.cli), "`{}` comes twice", entry.cli.join(" "));
         let good = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         assert!(entry.tool.len() <= 64 && good(entry.tool), "{}", entry.tool);
         assert!((1..=3).contains(&entry.cli.len()), "{}", entry.tool);
         for text in [entry.title, entry.about] {
-            // Contract 002's descriptions are sentences, to the letter.
+            // The descriptions of contract 002 are sentences that end with a period, and must not change.
             let may_end = entry.has_contract_schema() || !text.ends_with('.');
             assert!(!text.is_empty() && may_end, "{}: `{text}`", entry.tool);
         }
@@ -38,7 +38,7 @@ fn names_are_unique_and_well_formed() {
 }
 
 #[test]
-fn an_argument_that_nobody_knows_is_refused_but_by_tools_of_contract_001() {
+fn an_unknown_argument_is_refused_except_by_tools_of_contract_001() {
     let mut refused = 0;
     let is_strict = |entry: &&Entry| entry.faces.tool() && !matches!(entry.shape, Shape::Sentence | Shape::Output);
     for entry in mcpkg::DOMAINS.operations().filter(is_strict) {
@@ -56,9 +56,9 @@ fn an_argument_that_nobody_knows_is_refused_but_by_tools_of_contract_001() {
 }
 
 #[test]
-fn agents_never_get_what_is_the_users() {
+fn agents_never_get_operations_that_are_for_the_user_only() {
     for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.tool()) {
-        // What runs commands asks a person about each plan.
+        // Tools that run commands ask a person about each plan.
         assert!(entry.effect != Effect::Destroy || entry.runs_commands, "{} cannot be undone", entry.tool);
         for word in ["project", "import", "export", "backup", "database", "events"] {
             assert!(!entry.tool.ends_with(word), "{} is for the shell only", entry.tool);
@@ -80,11 +80,11 @@ fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
             assert!(argument.get_help().is_some(), "{} of {} has no help", name, entry.tool);
             assert!(property["description"].is_string(), "{} of {} has no description", name, entry.tool);
             assert!(property["type"].is_string(), "{} of {} has no plain type: {property}", name, entry.tool);
-            // The shell may leave the name to the folder of `--from`, which agents do not have.
+            // In a shell, `--from` gives a folder whose name is the default. Agents have no folder.
             if (entry.tool, name.as_str()) == ("create_skill", "name") {
                 continue;
             }
-            // Nor the words, where it says which group, source or effect.
+            // In a shell, the query is optional if a group, source or effect is given.
             if (entry.tool, name.as_str()) == ("search_commands", "query") {
                 continue;
             }
@@ -98,7 +98,7 @@ fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
     }
 }
 
-/// Whether some clients refuse a schema: a property has one type.
+/// Returns whether a schema has a property with several types, which some clients refuse.
 fn has_union(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.iter().any(|(key, value)| {
@@ -130,14 +130,14 @@ fn hints_follow_the_effect() {
         assert!(tool["title"].is_string(), "{tool}");
         if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
-            // A second call of these leaves more behind: another run, build, branch or draft.
+            // Calling these again leaves something more behind: another run, build, branch or draft.
             let leaves_more = ["enact__run", "execute", "smctl_build", "evolve_propose", "propose_workflow"];
             assert_eq!(hints["idempotentHint"], !leaves_more.contains(&entry.tool), "{tool}");
         }
     }
 }
 
-/// Returns the tools that a server lists, and the bytes of the list.
+/// Returns the tools that a server lists, and the size of the list in bytes.
 fn tools(scratch: &Scratch, arguments: &[&str]) -> (Vec<Value>, usize) {
     let mut client = Client::start(scratch, arguments).shake_hands("2025-11-25");
     let result = client.result("tools/list", json!({}));
@@ -146,7 +146,7 @@ fn tools(scratch: &Scratch, arguments: &[&str]) -> (Vec<Value>, usize) {
     (result["tools"].as_array().expect("tools").clone(), result.to_string().len())
 }
 
-/// Returns the names of the tools that a server lists, and the bytes of the list.
+/// Returns the names of the tools that a server lists, and the size of the list in bytes.
 fn listed(scratch: &Scratch, arguments: &[&str]) -> (Vec<String>, usize) {
     let (tools, bytes) = tools(scratch, arguments);
     (tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect(), bytes)
@@ -179,11 +179,11 @@ fn the_default_list_is_what_most_sessions_need_in_16_kib() {
 }
 
 #[test]
-fn all_that_is_listed_unasked_is_32_kib_at_most() {
+fn everything_listed_by_default_is_32_kib_at_most() {
     let scratch = Scratch::with_project();
     let (all, bytes) = tools(&scratch, &["--groups", "all"]);
     let names: Vec<&str> = all.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
-    // What stands in a group that has to be named is found by search_commands.
+    // Tools in a group that has to be named are found with search_commands.
     let named = |group: &str| {
         mcpkg::DOMAINS
             .iter()
@@ -197,7 +197,7 @@ fn all_that_is_listed_unasked_is_32_kib_at_most() {
     };
     let asked: usize = all.iter().filter(|tool| !is_unasked(tool)).map(|tool| tool.to_string().len()).sum();
     assert!(bytes - asked <= 32 << 10, "tools/list is {} bytes", bytes - asked);
-    // What this build cannot do is listed nowhere but where a server stands in for a contract.
+    // A tool that this build does not support is listed only when the server runs as a contract.
     let served = mcpkg::DOMAINS
         .operations()
         .filter(|entry| entry.faces.tool() && names.contains(&entry.tool) | (entry.tool != GATE_TEST));
@@ -208,7 +208,7 @@ fn all_that_is_listed_unasked_is_32_kib_at_most() {
 }
 
 #[test]
-fn writers_of_skills_are_listed_where_there_is_a_skill() {
+fn tools_that_write_skills_are_listed_if_there_is_a_skill() {
     let scratch = Scratch::with_project();
     skill(&scratch);
     let (names, _) = listed(&scratch, &[]);
@@ -216,14 +216,14 @@ fn writers_of_skills_are_listed_where_there_is_a_skill() {
 }
 
 #[test]
-fn deploys_are_listed_where_there_is_a_deploy_root() {
+fn deploys_are_listed_if_there_is_a_deploy_root() {
     let scratch = Scratch::with_project();
     scratch.ok(&["project", "select", "p", "--here"]);
     let (names, _) = listed(&scratch, &[]);
     assert!(names.iter().any(|name| name == "deploy_apply"), "{names:?}");
 }
 
-/// Says hello, and returns what the client is told.
+/// Initializes a session, and returns the server's instructions.
 fn instructions(client: &mut Client) -> String {
     let info = json!({ "name": "test-client", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
@@ -233,23 +233,23 @@ fn instructions(client: &mut Client) -> String {
 }
 
 #[test]
-fn a_client_is_told_how_to_reach_what_is_not_listed() {
+fn the_instructions_say_how_to_reach_tools_that_are_not_listed() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]);
     let told = instructions(&mut client);
     assert!(told.contains("For other operations") && told.contains("use search_commands, then execute"), "{told}");
-    // Agents refuse to call what is not listed, so that no list of names is worth its bytes.
+    // Agents refuse to call tools that are not listed, so a list of names would be useless.
     assert!(!told.contains("by name") && !told.contains("smctl_") && told.len() < 1600, "{} bytes: {told}", told.len());
-    // What is not listed is called all the same, by clients that are programs.
+    // Other clients can call tools that are not listed.
     let (text, failed) = client.call("validate_skills", json!({}));
     assert!(!failed, "{text}");
     client.finish();
-    // Whoever may run no commands is not told of what runs them.
+    // With `--no-execute`, the instructions do not mention the tools that run commands.
     let mut client = Client::start(&scratch, &["--no-execute"]);
     let told = instructions(&mut client);
     assert!(!told.contains("execute"), "{told}");
     client.finish();
-    // What a server was told not to serve it does not.
+    // A server does not serve groups that it was not started with.
     let mut client = Client::start(&scratch, &["--groups", "content"]).shake_hands("2025-11-25");
     let refused = client.error("tools/call", json!({ "name": "validate_skills", "arguments": {} }));
     assert_eq!(refused["code"], -32602, "{refused}");
@@ -257,6 +257,6 @@ fn a_client_is_told_how_to_reach_what_is_not_listed() {
 }
 
 #[test]
-fn clap_finds_no_fault_in_the_tree() {
+fn clap_finds_no_error_in_the_commands() {
     mcpkg::cli::command().debug_assert();
 }
