@@ -1,5 +1,5 @@
-//! Databases of strangers: random rows in every table of a valid file, objects of other programs, random bytes in its
-//! pages. Whatever they hold, each command ends by itself, in time, without a bug, and writes nothing elsewhere.
+//! Tests with databases from strangers: random rows in every table of a valid file, objects of other programs, and
+//! random bytes in pages. Each command has to end in time and without a bug, and must not write anywhere else.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,11 @@ use serde_json::json;
 use crate::support::fuzz::{Cases, bounded};
 use crate::support::{Random, Scratch};
 
-/// Every command may take this long, and this many MiB above an idle process.
+/// The limits for every command: the time, and the MiB in addition to an idle process.
 const DEADLINE: Duration = Duration::from_secs(20);
 const MIB: u64 = 384;
 
-/// What is run on each file; `OUT` stands for a folder of its own.
+/// The commands to run on each file. `OUT` is replaced with an own folder.
 const COMMANDS: [&[&str]; 24] = [
     &["prompt", "list"],
     &["prompt", "show", "hello"],
@@ -45,7 +45,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["project", "delete", "p", "--yes"],
 ];
 
-/// A file that has rows in most tables, made once.
+/// Returns a file with rows in most tables. It is made once.
 fn valid() -> &'static [u8] {
     static VALID: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     VALID.get_or_init(make)
@@ -68,7 +68,7 @@ fn make() -> Vec<u8> {
     fs::read(scratch.path().join("valid.db")).expect("the file")
 }
 
-/// A scratch folder with a world around the database that no command may touch.
+/// A scratch folder with files around the database that no command may change.
 struct World {
     scratch: Scratch,
     before: BTreeSet<(PathBuf, Vec<u8>)>,
@@ -86,7 +86,8 @@ impl World {
         Self { scratch, before }
     }
 
-    /// Has the user sync the project with a folder, as rows that are changed afterwards say. Nothing may get into its `.git`.
+    /// Syncs the project with a folder, so that there are rows about it to change. Nothing may get into the folder's
+    /// `.git`.
     fn synced(self) -> Self {
         let team = self.scratch.path().join("out/team").display().to_string();
         self.scratch.ok(&["sync", &team]);
@@ -98,7 +99,7 @@ impl World {
         self.scratch.path().join("out/team/.git")
     }
 
-    /// All files but the database's own, what is below `out`, and mcpkg's state below the home folder.
+    /// Returns all files, except those of the database, those below `out`, and mcpkg's state below the home folder.
     fn look(root: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
         fn walk(folder: &Path, found: &mut BTreeSet<(PathBuf, Vec<u8>)>) {
             for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -121,7 +122,7 @@ impl World {
         found
     }
 
-    /// Runs some of the commands and a server, within the bounds.
+    /// Runs some of the commands and a server, within the limits.
     fn run(&self, random: &mut Random, what: &str) {
         let root = self.scratch.path().join("out").display().to_string();
         for _ in 0..4 {
@@ -158,7 +159,7 @@ impl World {
     }
 }
 
-/// A value of any kind, extreme ones more often than others.
+/// Returns a random value of any type. Extreme values are more likely.
 fn value(random: &mut Random, world: &str) -> Value {
     let texts = [
         "",
@@ -194,7 +195,7 @@ fn value(random: &mut Random, world: &str) -> Value {
     }
 }
 
-/// Gives all rows the checksums that fit them, as the migration did.
+/// Gives all rows valid checksums, as the migration did.
 fn seal(connection: &Connection) {
     let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
     let checksum = |context: &rusqlite::functions::Context<'_>| {
@@ -220,7 +221,7 @@ fn seal(connection: &Connection) {
     connection.execute_batch(&format!("UPDATE{updates}")).expect("the rows are sealed");
 }
 
-/// Changes rows, or adds some, in tables of the file; what a constraint refuses stays as it is.
+/// Changes or adds rows in tables of the file. Does not change what a constraint refuses.
 fn spoil_rows(path: &Path, world: &str, random: &mut Random) -> String {
     let connection = Connection::open(path).expect("the database opens");
     let loose = "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = DELETE;";
@@ -249,7 +250,7 @@ fn spoil_rows(path: &Path, world: &str, random: &mut Random) -> String {
         };
         told += &format!("{table} {done:?}; ");
     }
-    // Checksums that fit what stands there now: a stranger can make them as well.
+    // Set valid checksums: a stranger can do that too.
     if random.below(2) == 0 {
         told += "sealed; ";
         seal(&connection);
@@ -280,7 +281,8 @@ fn hostile_pages_stop_no_command() {
         let random = &mut cases.random;
         let mut bytes = valid().to_vec();
         for _ in 0..=random.below(20) {
-            // The first pages hold the schema; what is spoilt there is refused before anything else is read.
+            // The first pages contain the schema. If they are damaged, the file is refused before anything else is
+            // read.
             let start = if random.below(8) == 0 { 0 } else { 16 * 4096 };
             let at = start + random.below(bytes.len() - start);
             match random.below(4) {
@@ -302,7 +304,7 @@ fn hostile_pages_stop_no_command() {
 }
 
 #[test]
-fn hostile_bits_never_give_out_what_was_not_written() {
+fn hostile_bits_never_return_content_that_was_not_written() {
     if !Scratch::new().is_file() {
         return;
     }
@@ -337,7 +339,7 @@ fn hostile_bits_never_give_out_what_was_not_written() {
                     Ok((resource.name.to_owned(), resource.uri.to_owned(), blobs::read(db, resource.content)?))
                 })
             });
-            // An error says so; where the index lost the row, `check` does.
+            // The read may fail with an error, or find no row because the index lost it, which `check` reports.
             let Ok(Some((name, of, content))) = read else { continue };
             assert_eq!((name, of, content), (format!("r{n}"), uri, text(n).into_bytes()));
         }

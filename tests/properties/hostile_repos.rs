@@ -1,4 +1,5 @@
-//! Config repos from strangers: odd manifests, and links, devices and giants in every place that is read.
+//! Tests with config repos from strangers: odd manifests, and links, devices and huge files in every place that is
+//! read.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -13,17 +14,17 @@ use mcpkg_deploy::module::fs_key;
 use crate::support::fuzz::{Cases, Outcome, bounded};
 use crate::support::{Ground, Random, Tree, is_root};
 
-/// What stands in every file outside; it may turn up nowhere.
+/// The content of every file outside the repo. It must not appear anywhere.
 const CANARY: &str = "canary-51d0c7";
 
-/// What a command may hold besides an idle process.
+/// The memory in MiB that a command may use, in addition to an idle process.
 const MIB: u64 = 256;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
 const KINDS: [&str; 4] = ["instructions", "skill", "prompt", "command"];
 
-/// Values that some reader of YAML, of paths or of names may stumble over.
+/// Values that a reader of YAML, paths or names may fail on.
 const ODD: [&str; 30] = [
     "",
     "~",
@@ -57,12 +58,12 @@ const ODD: [&str; 30] = [
     "<<: *all",
 ];
 
-/// A stranger who makes a repo.
+/// Creates the repo of a stranger.
 struct Stranger<'a> {
     random: &'a mut Random,
     repo: PathBuf,
     outside: PathBuf,
-    /// Whether the manifest is odd too: what it refuses, nobody comes to read.
+    /// Whether the manifest is odd too. If mcpkg refuses the manifest, the rest of the repo is not read.
     writes_odd: bool,
 }
 
@@ -82,12 +83,13 @@ impl Stranger<'_> {
         self.pick(&ODD).replace("OUTSIDE", &self.outside.display().to_string())
     }
 
-    /// Mostly what is given.
+    /// Mostly returns `usual`.
     fn or_odd(&mut self, usual: impl Into<String>) -> String {
         if self.writes_odd && self.one_in(14) { self.odd() } else { usual.into() }
     }
 
-    /// The repo: a manifest, the modules that it names, their overlays, a lockfile; then some of it is exchanged.
+    /// Creates the repo: a manifest, the modules that it names, their overlays and a lockfile. Then replaces some of
+    /// it.
     fn make(&mut self) {
         let ids: Vec<String> = (0..1 + self.random.below(4)).map(|number| self.id(number)).collect();
         let mut text = format!("version: {}\n", self.or_odd("1"));
@@ -127,7 +129,7 @@ impl Stranger<'_> {
         format!("{}:m{number}", self.pick(&KINDS))
     }
 
-    /// Levels of aliases, each ten times the one before.
+    /// Returns levels of aliases, each ten times as large as the level before.
     fn bomb(&mut self) -> String {
         let mut text = "all: &all\n  l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..2 + self.random.below(9) {
@@ -161,7 +163,7 @@ impl Stranger<'_> {
         )
     }
 
-    /// What a module of a kind is made of.
+    /// Writes the files of a module of this kind.
     fn fill(&mut self, kind: &str, name: &str, folder: &str) {
         let matter = format!("---\nname: {}\ndescription: {}\n---\nText\n", self.or_odd(name), self.or_odd("d"));
         match kind {
@@ -240,13 +242,13 @@ impl Stranger<'_> {
 
     fn write(&mut self, name: &str, content: &str) {
         let path = self.repo.join(name);
-        // What a case made before may stand in the way.
+        // Something from an earlier step may be in the way.
         if fs::create_dir_all(path.parent().expect("a folder")).is_ok() {
             let _ = fs::write(path, content);
         }
     }
 
-    /// Puts something else instead of something in the repo, or beside it.
+    /// Replaces something in the repo, or something next to it, with something else.
     fn exchange(&mut self) {
         let mut all = everything(&self.repo);
         let manifest = self.repo.join("agentpack.yaml");
@@ -265,7 +267,7 @@ impl Stranger<'_> {
                 let target = match self.random.below(8) {
                     0 => self.outside.clone(),
                     1 => self.outside.join("secret"),
-                    // The same name with other content, so that everything else of the repo holds.
+                    // A file with the same name and other content, so that the rest of the repo stays valid.
                     2 | 3 => self.outside.join(name),
                     4 => PathBuf::from("/dev/zero"),
                     5 => PathBuf::from("/proc/self/environ"),
@@ -305,7 +307,7 @@ impl Stranger<'_> {
     }
 }
 
-/// Everything below a folder, without following links.
+/// Returns everything below a folder, without following links.
 fn everything(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -321,7 +323,7 @@ fn everything(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether the canary is in any file below `folder`.
+/// Returns whether any file below `folder` contains the canary.
 fn holds_canary(folder: &Path) -> bool {
     let is_file = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     everything(folder).iter().filter(is_file).any(|path| has_canary(&fs::read(path).unwrap_or_default()))
@@ -332,7 +334,7 @@ fn has_canary(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn hostile_config_repos_give_an_answer_and_nothing_of_what_lies_outside() {
+fn hostile_config_repos_give_an_answer_and_no_content_from_outside() {
     let mut cases = Cases::new("hostile config repos", 16);
     let ground = Ground::new();
     let outside = ground.scratch.path().join("outside");

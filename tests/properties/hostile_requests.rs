@@ -1,4 +1,5 @@
-//! HTTP requests from strangers: whatever comes, the server answers others, stays small, and does not blame itself.
+//! Tests with HTTP requests from strangers: the server still answers others, uses little memory, and reports no fault
+//! of its own.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,17 +12,17 @@ use serde_json::json;
 use crate::support::fuzz::Cases;
 use crate::support::{Http, Random, Scratch, http, memory};
 
-/// Requests of one case; some are sent at the same time.
+/// The number of requests in a case. [`AT_ONCE`] of them are sent at the same time.
 const REQUESTS: usize = 48;
 const AT_ONCE: usize = 8;
 
-/// How long an honest client may wait for its answer.
+/// The maximum time that an honest client waits for its answer.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// How long an answer to a hostile request is looked at.
+/// How long the test waits for more of an answer to a hostile request.
 const LOOK: Duration = Duration::from_millis(60);
 
-/// The most that the server may take, in MiB: 2,048 sessions of strangers among it.
+/// The maximum memory of the server in MiB, including 2,048 sessions of strangers.
 const MIB: u64 = 256;
 
 const METHODS: [&str; 8] = ["POST", "GET", "DELETE", "PUT", "OPTIONS", "HEAD", "post", "BREW"];
@@ -170,7 +171,7 @@ const KEYS: [&str; 14] = [
     "",
 ];
 
-/// At most so many bytes.
+/// Returns fewer than `most` random bytes.
 fn noise(random: &mut Random, most: usize) -> Vec<u8> {
     let length = random.below(most);
     random.bytes(length)
@@ -180,7 +181,7 @@ fn one<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
     of[random.below(of.len())]
 }
 
-/// A JSON value of few levels, mostly well formed.
+/// Returns a JSON value with few levels, usually well-formed.
 fn value(random: &mut Random, depth: usize) -> String {
     match random.below(if depth == 0 { 6 } else { 9 }) {
         0..=5 => one(random, &ATOMS).to_owned(),
@@ -194,7 +195,7 @@ fn value(random: &mut Random, depth: usize) -> String {
     }
 }
 
-/// A message of JSON-RPC, of which each part may be odd.
+/// Returns a JSON-RPC message in which any part may be odd.
 fn message(random: &mut Random) -> String {
     let mut members = vec![r#""jsonrpc":"2.0""#.to_owned()];
     if random.below(12) == 0 {
@@ -250,7 +251,7 @@ fn body(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A request, byte for byte; `sessions` are those that there are.
+/// Returns the bytes of a request. `sessions` are the open sessions.
 fn request(random: &mut Random, sessions: &[String]) -> Vec<u8> {
     let method = if random.below(3) > 0 { "POST" } else { one(random, &METHODS) };
     let target = match random.below(30) {
@@ -318,18 +319,19 @@ fn request(random: &mut Random, sessions: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// How a request is sent.
+/// The way in which a request is sent.
 #[derive(Clone, Copy)]
 struct Manner {
-    /// Where it is split into two writes.
+    /// The offset at which it is split into two writes.
     split: usize,
-    /// Whether nothing is sent after it, and the server is told.
+    /// Whether the client closes its sending side after the request.
     half_closed: bool,
-    /// Whether it is left before it is answered.
+    /// Whether the client disconnects before the answer.
     left: bool,
 }
 
-/// Sends bytes and returns what came back in a while; a server may close whenever it likes.
+/// Sends bytes, and returns what comes back until nothing more comes for [`LOOK`]. The server may close the connection
+/// at any time.
 fn send(address: SocketAddr, bytes: &[u8], manner: Manner) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("the server takes connections");
     stream.set_read_timeout(Some(LOOK)).expect("a deadline");
@@ -353,7 +355,7 @@ fn send(address: SocketAddr, bytes: &[u8], manner: Manner) -> Vec<u8> {
     answer
 }
 
-/// Asserts that an answer, if there is one, says what the client did wrong and not what the server did.
+/// Checks that an answer, if there is one, reports an error of the client and not of the server.
 #[track_caller]
 fn assert_no_fault(request: &[u8], answer: &[u8]) {
     if answer.is_empty() {
@@ -367,7 +369,7 @@ fn assert_no_fault(request: &[u8], answer: &[u8]) {
     };
     let status = answer.get(9..12).and_then(|status| std::str::from_utf8(status).ok()?.parse::<u16>().ok());
     assert!(answer.starts_with(b"HTTP/1."), "{:?}", shown());
-    // 503 says that there is no room now, 505 that the version of HTTP is none.
+    // 503 means that the server is busy, 505 that the HTTP version is not supported.
     let blames_client = status.is_some_and(|status| status < 500 || matches!(status, 503 | 505));
     assert!(blames_client, "{:?}", shown());
     assert!(!answer.windows(12).any(|text| text == b"E_INTERNAL\"," || text == b"a bug in mcp"), "{:?}", shown());
@@ -393,7 +395,7 @@ fn hostile_requests_harm_nobody() {
             .map(|_| {
                 let mut bytes = request(random, &sessions);
                 if random.below(8) == 0 {
-                    // Another one follows before the first is answered.
+                    // Send another request before the first is answered.
                     bytes.extend(request(random, &sessions));
                 }
                 let split = random.below(bytes.len() + 1);

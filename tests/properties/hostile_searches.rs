@@ -1,11 +1,12 @@
-//! Searches of strangers: whatever is asked for, the server ends with it in bounded time and memory, and goes on.
+//! Tests with searches from strangers: the server has to finish each one in limited time and memory, and continue to
+//! answer.
 
 use serde_json::json;
 
 use crate::support::fuzz::Cases;
 use crate::support::{Client, Random, Scratch, memory};
 
-/// MiB that the server may take above what a small search takes: the request and its copies, and SQLite's work.
+/// The MiB that the server may use, in addition to a small search: the request and its copies, and SQLite's work.
 const MIB: u64 = 64;
 
 #[test]
@@ -35,7 +36,7 @@ fn hostile_searches_leave_the_server_answering() {
     }
 }
 
-/// Words, pieces of FTS5's own syntax, one of them many times, or all mixed.
+/// Returns random words, pieces of FTS5's syntax, one piece repeated many times, or a mixture.
 fn query(random: &mut Random) -> String {
     const PIECES: [&str; 24] = [
         "a",

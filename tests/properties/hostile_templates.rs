@@ -1,6 +1,8 @@
-//! Templates of strangers: whatever one says, the server ends with it in bounded time and memory, and goes on.
+//! Tests with templates from strangers: the server has to finish each one in limited time and memory, and continue to
+//! answer.
 //!
-//! A grammar makes them, of all that Jinja has and not only of what templates may use: it nests, repeats and combines.
+//! A grammar makes the templates. It nests, repeats and combines everything that Jinja has, not only what templates may
+//! use.
 
 use std::fmt::Write;
 
@@ -13,15 +15,16 @@ use serde_json::json;
 use crate::support::fuzz::Cases;
 use crate::support::{Client, Random, Scratch, memory, reset_peak};
 
-/// Bytes of a template, but for the last piece.
+/// The maximum length of a template in bytes, without the last piece.
 const LONGEST: usize = 300 << 10;
 
-/// MiB that the server may take for a template above what it has before: three requests with 300 KiB each, their copies,
-/// and 32 MiB for the rendering.
+/// The MiB that the server may use for a template, in addition to what it uses before: three requests with 300 KiB
+/// each, their copies, and 32 MiB for the rendering.
 const MIB: u64 = 48;
 
-/// MiB that the server may keep above what it has after the first template, however many follow: SQLite's page cache of
-/// 16 MiB, a response cache of 16 MiB, the pooled connections of 2 MiB each, and what the heap does not give back.
+/// The MiB that the server may keep, in addition to its memory after the first template, however many follow: SQLite's
+/// page cache of 16 MiB, a response cache of 16 MiB, the pooled connections of 2 MiB each, and what the heap does not
+/// return.
 const KEPT_MIB: u64 = 96;
 
 #[test]
@@ -39,7 +42,7 @@ fn hostile_templates_leave_the_server_answering() {
         let source = if number == 1 { "{{ a }}{{ b }}".to_owned() } else { Grammar(&mut cases.random).template() };
         let given = json!({ "a": value(&mut cases.random), "b": value(&mut cases.random) });
 
-        // As one that an earlier version stored: nobody looked at it.
+        // Store it without a check, as an earlier version may have done.
         let stored = format!("stored{number}");
         keep(&store, &stored, &source);
         client.request("prompts/get", json!({ "name": stored, "arguments": given }));
@@ -67,7 +70,7 @@ fn hostile_templates_leave_the_server_answering() {
     }
 }
 
-/// Stores a template without looking at it.
+/// Stores a template without checking it.
 fn keep(store: &Store, name: &str, source: &str) {
     let argument = |name: &str| Argument { name: name.to_owned(), description: None, required: false };
     let arguments = vec![argument("a"), argument("b")];
@@ -87,7 +90,7 @@ fn value(random: &mut Random) -> String {
     letters[random.below(letters.len())].repeat(count)
 }
 
-/// What can stand within itself: what opens it, what is repeated, what is inside, what closes it.
+/// Constructs that can be nested: the beginning, the part that is repeated, the innermost part, and the end.
 const TOWERS: &[(&str, &str, &str, &str)] = &[
     ("{{ ", "not ", "a", " }}"),
     ("{{ ", "-", "1", " }}"),
@@ -144,7 +147,7 @@ impl Grammar<'_> {
                 0 => template = template.repeat(1 + self.0.below(LONGEST / template.len().max(1) + 1)),
                 1 => template += &self.tower(),
                 2 => template += &self.statements(3),
-                // A tag that is cut off, or two that are pushed into each other.
+                // Insert a statement somewhere, and overwrite up to three bytes, so that tags are cut off or overlap.
                 _ => {
                     let at = template.floor_char_boundary(self.0.below(template.len() + 1));
                     let piece = self.statement(2);
@@ -160,7 +163,7 @@ impl Grammar<'_> {
         words[self.0.below(words.len())]
     }
 
-    /// One thing within itself, many times: around a limit, or far beyond it.
+    /// Nests a construct many times: around a limit, or far beyond it.
     fn tower(&mut self) -> String {
         let times = [3, 63, 64, 65, 149, 151, 250, 257, 5000, 20_000][self.0.below(10)];
         let (open, middle, rest, close) = TOWERS[self.0.below(TOWERS.len())];

@@ -1,4 +1,4 @@
-//! What must hold whatever comes.
+//! Tests of properties that hold for any input.
 
 mod deploys;
 mod hostile_databases;
@@ -16,7 +16,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use serde_json::Value;
 
-/// Runs a command of the table in this process and returns its data.
+/// Runs an operation in this process, and returns its data.
 fn run(context: &Context, command: &[&str], arguments: Value) -> Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)

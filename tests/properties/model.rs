@@ -1,4 +1,4 @@
-//! Random operations against a model in memory: both agree after each step.
+//! Runs random operations on the database and on a model in memory, and checks that both agree after each step.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ struct State {
     content: String,
 }
 
-/// An item with all it ever was; its revisions are numbered from 1.
+/// An item with all its revisions, which are numbered from 1.
 #[derive(Clone, Debug, Default)]
 struct Item {
     live: bool,
@@ -46,7 +46,8 @@ impl Project {
         self.of(kind).iter_mut().find(|item| item.live && item.newest().name == name)
     }
 
-    /// The item that has the name, else the one that wrote a revision under it last.
+    /// Returns the index of the item with this name. If there is none, returns the item that last wrote a revision
+    /// under it.
     fn had(&mut self, kind: Kind, name: &str, order: &Order) -> Option<usize> {
         let items = self.of(kind);
         items
@@ -56,10 +57,10 @@ impl Project {
     }
 }
 
-/// The revisions of a project in the order in which they were written: whose, and under which name.
+/// The revisions of a project in the order in which they were written: the item, and its name.
 type Order = Vec<(Kind, usize, String)>;
 
-/// The model: what is in the database.
+/// The model of the database's content.
 #[derive(Default)]
 struct Model {
     projects: BTreeMap<String, (Project, Order)>,
@@ -67,7 +68,7 @@ struct Model {
 }
 
 impl Model {
-    /// Applies a step; returns what the database must answer.
+    /// Applies a step. Returns the result that the database must give.
     fn apply(&mut self, step: &Step) -> Result<(), Code> {
         match step {
             Step::Project(n) => {
@@ -114,7 +115,7 @@ impl Model {
                     return Err(Code::AlreadyExists);
                 }
                 let state = State { name: name(*n), description: None, content: content.clone() };
-                // One made under the name of a deleted one goes on with its history.
+                // An item that is created under the name of a deleted one continues its history.
                 let index = match project.had(*kind, &name(*n), order) {
                     Some(index) if !project.of(*kind)[index].live => index,
                     _ => {
@@ -158,7 +159,7 @@ impl Model {
             _ => unreachable!("projects are done"),
         };
         let item = &mut project.of(kind)[index];
-        // What is as it was is not a revision.
+        // An update that changes nothing writes no revision.
         if item.live && live && *item.newest() == state {
             return Ok(());
         }
@@ -169,7 +170,7 @@ impl Model {
     }
 }
 
-/// The database says of the selected project what the model says.
+/// Checks that the selected project is the same in the database and in the model.
 fn assert_agrees(context: &Context, model: &mut Model) {
     let listed = run(context, &["project", "list"], json!({})).expect("projects");
     let names = |data: &Value, key: &str| -> Vec<String> {
@@ -207,7 +208,7 @@ fn assert_agrees(context: &Context, model: &mut Model) {
             let expected = project.had(kind, &name(n), order).map_or(0, |at| project.of(kind)[at].revisions.len());
             assert_eq!(length, expected, "history of {} {}", kind.word(), name(n));
         }
-        // A word is found in exactly the items that hold one that begins with it.
+        // A search for a word finds exactly the items that contain a word with this beginning.
         for word in ["a", "bb", "cab", "d", "ef"] {
             let hits = run(context, &["search"], json!({ "query": word, "limit": 100 })).expect("hits");
             let found: Vec<String> = hits["hits"]
@@ -220,7 +221,7 @@ fn assert_agrees(context: &Context, model: &mut Model) {
             let plain = |state: &State| state.content.is_ascii() && state.content.len() < 20;
             for (name, state) in live.iter().filter(|(_, state)| plain(state)) {
                 let text = format!("{} {}", state.content, state.description.as_deref().unwrap_or(""));
-                // The stemmer shortens English endings; these letters make none but -ed.
+                // The stemmer shortens English endings. With these letters, the only ending is -ed.
                 if text.contains("ed") {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! What is stored comes back byte for byte.
+//! Tests that stored content comes back byte for byte.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::run;
 use crate::support::{Client, Random, Scratch, config};
 
-/// Any text that may be stored: all of Unicode but U+0000.
+/// Returns any text that may be stored: all of Unicode except U+0000.
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(any::<char>().prop_filter("U+0000 is refused", |c| *c != '\0'), 1..200)
         .prop_map(String::from_iter)
@@ -59,7 +59,7 @@ fn contents_around_the_size_of_a_chunk_come_back_over_the_real_binary() {
         assert!(!is_error, "{text}");
         let read = client.result("resources/read", json!({ "uri": uri }));
         assert!(read["contents"][0]["blob"] == content, "{size} bytes came back as others");
-        // A text whose characters lie across the boundaries of chunks, with everything that JSON escapes.
+        // A text with characters on the boundaries of chunks, and with everything that JSON escapes.
         let text: String = "a\"\\\n\t\u{1}é\u{1f389}".chars().cycle().skip(size % 8).take(size / 2 + 1).collect();
         let name = format!("t{size}");
         let (said, is_error) = client.call("create_prompt", json!({ "name": name, "content": text }));
@@ -68,7 +68,7 @@ fn contents_around_the_size_of_a_chunk_come_back_over_the_real_binary() {
         assert!(got["messages"][0]["content"]["text"] == text, "{size} bytes came back as others");
     }
     client.finish();
-    // Through the shell, from a file and from standard input, whatever the bytes.
+    // Through the shell, from a file and from standard input, with random bytes.
     for size in [1, 70_000, 1_500_000] {
         let bytes = random.bytes(size);
         let file = format!("@{}", scratch.file("in.bin", &bytes).display());

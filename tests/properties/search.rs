@@ -1,4 +1,4 @@
-//! A search takes any words: no text of a user's is ever query syntax.
+//! Tests that a search accepts any words: a user's text is never query syntax.
 
 use mcpkg_base::error::Code;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::run;
 use crate::support::{Scratch, config};
 
 #[test]
-fn no_query_is_an_error_of_ours() {
+fn no_query_is_an_internal_error() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     run(&context, &["prompt", "create"], json!({ "name": "n", "content": "NEAR the café, 日本語 and C++ or ⓐ" }))

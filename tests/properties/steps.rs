@@ -1,4 +1,4 @@
-//! Operations at random.
+//! Random operations.
 
 use mcpkg_base::error::Code;
 use mcpkg_core::op::Context;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::run;
 
-/// What is done. Small numbers stand for names, so that operations meet.
+/// An operation. Small numbers stand for names, so that operations often use the same item.
 #[derive(Clone, Debug)]
 pub enum Step {
     Create(Kind, u8, String),
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// Some operations, one after the other.
+/// Returns a sequence of random operations.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let kind = prop_oneof![Just(Kind::Prompt), Just(Kind::Resource)];
     let name = 0..4_u8;
@@ -65,7 +65,7 @@ pub fn project(n: u8) -> String {
     format!("p{n}")
 }
 
-/// Does the step in the database.
+/// Performs the step in the database.
 pub fn perform(context: &Context, step: &Step) -> Result<(), Code> {
     let uri = |kind: &Kind, n: &u8| if *kind == Kind::Resource { json!(format!("test:{n}")) } else { Value::Null };
     let (command, arguments) = match step {

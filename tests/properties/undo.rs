@@ -1,4 +1,4 @@
-//! Random changes, undone: the content is as before. An undo of that brings the changes back.
+//! Tests that undoing random changes restores the content, and that undoing the undo restores the changes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::run;
 use super::steps::{Step, perform, steps};
 use crate::support::{Scratch, config};
 
-/// Everything that the project holds, without the numbers and times of revisions.
+/// Returns everything in the project, without the numbers and times of revisions.
 fn content(context: &Context) -> Value {
     let list = |kind: &str, rows: &str| {
         let list = run(context, &[kind, "list"], json!({})).expect("a list");
@@ -69,7 +69,7 @@ fn check(first: &[Step], then: &[Step]) {
     let after = content(&context);
     let Some(undone) = undo_after(&context, mark) else { return };
     assert_eq!(content(&context), before, "undone");
-    // The changes may cancel each other out; then there is nothing to bring back.
+    // If the changes cancel each other out, there is nothing to undo.
     let Some(again) = undo_after(&context, undone - 1).filter(|_| before != after) else { return };
     assert_eq!(content(&context), after, "brought back");
     undo_after(&context, again - 1);

@@ -1,4 +1,4 @@
-//! What a deploy writes can be taken back, whatever stood there and whatever is deployed.
+//! Tests that a rollback takes back everything that a deploy wrote, whatever was there before.
 
 mod sequences;
 mod servers;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ground, set_mode};
 
-/// A shell's context in the root, whose user says yes.
+/// Returns the context of a shell in the root. Its user consents to everything.
 fn context(ground: &Ground) -> Context {
     let directory = ground.root().canonicalize().expect("a root").to_string_lossy().into_owned();
     let mut context =
@@ -25,7 +25,7 @@ fn context(ground: &Ground) -> Context {
     context
 }
 
-/// Runs a tool of the table in this process and returns its data.
+/// Runs a tool in this process, and returns its data.
 fn run(context: &Context, tool: &str, arguments: Value) -> Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
@@ -35,12 +35,12 @@ fn deploy(context: &Context, target: &str) -> Result<Value> {
     run(context, "deploy_shell", json!({ "apply": true, "adopt": true, "target": target }))
 }
 
-/// Takes back what a user did not change since, or with `adopt` that too.
+/// Rolls back. Files that a user changed since the deploy are included only with `adopt`.
 fn rollback(context: &Context, to: &str, adopt: bool) -> Result<Value> {
     run(context, "rollback", json!({ "to": to, "adopt": adopt }))
 }
 
-/// A line of a text, with all that a deploy has to look at.
+/// Returns a line of text, including lines that a deploy treats specially.
 fn line() -> impl Strategy<Value = String> {
     let special = [
         "---",
@@ -62,7 +62,8 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A text: with and without front matter, with either end of lines, with and without one at its end; never empty.
+/// Returns a text that is not empty. It may have front matter, either kind of line ending, and a line ending at its
+/// end.
 fn text() -> impl Strategy<Value = String> {
     let lines = proptest::collection::vec(line(), 0..6);
     let front = proptest::option::weighted(0.3, "[a-z]{1,6}");
@@ -74,7 +75,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A file that a project is made of, as an agent's folder has it.
+/// A file of an agent's folder.
 #[derive(Clone, Debug)]
 enum Piece {
     Command(u8, String),
@@ -93,7 +94,7 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// Writes the pieces as an agent's folder, and imports them.
+/// Writes the pieces to an agent's folder, and imports it.
 fn import(ground: &Ground, context: &Context, pieces: &[Piece]) {
     let folder = ground.scratch.path().join("from");
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! Deploys, edits and rollbacks one after the other.
+//! Tests random sequences of deploys, edits and rollbacks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,20 +14,20 @@ use crate::support::{Ground, Thing, config, set_mode};
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// The project becomes another one in part.
+    /// Replaces a part of the project.
     Import(Vec<Piece>),
-    /// A command is given up.
+    /// Deletes a command.
     Drop(u8),
-    /// A module is turned off or on.
+    /// Enables or disables a module.
     Enable(u8, bool),
     Deploy(&'static str),
-    /// A file that mcpkg keeps is edited, chmodded, deleted or made a link.
+    /// Edits a deployed file. The next steps change its mode, delete it, or replace it with a link.
     Edit(usize, String),
     Chmod(usize, u32),
     Delete(usize),
     Link(usize),
     Restore,
-    /// To one of the snapshots so far.
+    /// Rolls back to one of the snapshots.
     Back(usize),
     Pristine,
 }
@@ -50,7 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a deploy of all targets left of the files that mcpkg keeps.
+/// The deployed files, as a deploy of all targets left them.
 type Kept = BTreeMap<PathBuf, Option<Thing>>;
 
 struct World {
@@ -60,7 +60,7 @@ struct World {
 }
 
 impl World {
-    /// The files that mcpkg keeps and wrote as a whole, by path.
+    /// Returns the deployed files.
     fn kept(&self) -> Vec<deploys::Deployed> {
         let rows = self.context.store.read(|db| deploys::of_place(db, 1)).unwrap_or_default();
         rows.into_iter().filter(|row| row.applied != Image::Absent).collect()
@@ -72,7 +72,7 @@ impl World {
         let of = |row: &deploys::Deployed| {
             let path = PathBuf::from(&row.path).strip_prefix(&base).expect("below").to_owned();
             let thing = match (tree.0.get(&path), &row.applied) {
-                // Bits that the user changed and that a deploy has no word about are not part of what it left.
+                // Bits that the user changed and that a deploy does not set are ignored.
                 (Some(Thing::File(_, bytes)), Image::File { mode, .. }) => Some(Thing::File(*mode, bytes.clone())),
                 (thing, _) => thing.cloned(),
             };
@@ -81,14 +81,14 @@ impl World {
         self.kept().iter().map(of).collect()
     }
 
-    /// One of the files that are the deploy's alone: written by it, and no block among the user's own text.
+    /// Returns one of the files that a deploy wrote as a whole, without a user's text.
     fn one(&self, n: usize) -> Option<PathBuf> {
         let whole: Vec<_> = self.kept().into_iter().filter(|row| row.written && !row.block).collect();
         let row = whole.get(n.checked_rem(whole.len())?)?;
         Some(PathBuf::from(&row.path))
     }
 
-    /// Takes back what was deployed; what a user changed since stays to the byte until they say that it shall go.
+    /// Rolls back. Checks that the user's later changes stay until the user agrees to lose them.
     fn back(&self, to: &str) -> Result<serde_json::Value, TestCaseError> {
         let failed = |error: mcpkg_base::error::Error| TestCaseError::fail(error.to_string());
         let before = self.ground.tree();
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..config(40) })]
 
     #[test]
-    fn whatever_happens_pristine_is_the_first_tree_and_a_snapshot_what_it_left(
+    fn pristine_restores_the_first_tree_and_a_snapshot_what_it_left(
         texts in proptest::collection::vec(proptest::option::of(text()), 4),
         pieces in proptest::collection::vec(piece(), 1..5),
         steps in proptest::collection::vec(step(), 1..16),

@@ -1,4 +1,4 @@
-//! A deploy of MCP servers, imported again, is the same servers; and a rollback leaves every file as it was.
+//! Tests that MCP servers are the same after a deploy and an import, and that a rollback restores every file.
 
 use crate::support::config;
 use mcpkg_agents::agents::{self, Agent};
@@ -6,7 +6,7 @@ use mcpkg_store::servers::{self, Definition, Origin, Part, Text, Transport};
 
 use super::*;
 
-/// A text of words and references.
+/// Returns a text of words and references.
 fn text() -> impl Strategy<Value = Text> {
     let part = prop_oneof![
         4 => "(-y|--flag|pkg|a b|it's|\"q\"|ü|/p/q){1,2}".prop_map(Part::Text),
@@ -16,7 +16,7 @@ fn text() -> impl Strategy<Value = Text> {
     prop::collection::vec(part, 1..3).prop_map(Text::new)
 }
 
-/// The value of a variable or header: a reference, since no text of one is taken in.
+/// Returns the value of a variable or header. It is a reference, because an import does not take literal values.
 fn value() -> impl Strategy<Value = Text> {
     let variable = "[A-C]{1,2}";
     prop_oneof![
@@ -46,7 +46,7 @@ fn definition() -> impl Strategy<Value = Definition> {
     prop_oneof![program, remote]
 }
 
-/// A server as its agent says it.
+/// Returns a server as its agent can express it.
 fn server() -> impl Strategy<Value = (&'static Agent, Definition)> {
     let ids = proptest::sample::select(vec!["claude_code", "codex", "cursor", "vscode"]);
     (ids, definition()).prop_filter_map("its agent says it", |(agent, definition)| {
@@ -66,13 +66,13 @@ proptest! {
     #![proptest_config(config(48))]
 
     #[test]
-    fn a38_what_is_deployed_is_imported_as_the_same_servers(
+    fn a38_deployed_servers_are_imported_as_the_same_servers(
         servers in prop::collection::btree_map("[a-z]{1,6}", server(), 1..5),
         mine in any::<bool>(),
     ) {
         let ground = Ground::new();
         let mut context = context(&ground);
-        // A person at a terminal, who consents.
+        // The user at the terminal consents.
         context.confirmation = Confirmation::Ask;
         if mine {
             std::fs::create_dir_all(ground.root().join(".cursor")).expect("a folder");

@@ -1,4 +1,4 @@
-//! An apply and a rollback, over random trees.
+//! Tests a deploy and a rollback over random trees.
 
 use mcpkg_base::error::Code;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Piece, context, deploy, import, piece, rollback, run, text};
 use crate::support::{Ground, Tree, config, set_mode};
 
-/// What stands in the way before the first deploy.
+/// Something that is in the way before the first deploy.
 #[derive(Clone, Debug)]
 enum Stands {
     File(String, u32),
@@ -15,7 +15,7 @@ enum Stands {
     Folder,
 }
 
-/// Places where deploys write, folders above them, and places where they do not.
+/// Paths that deploys write, folders above them, and paths that deploys do not write.
 const PLACES: [&str; 24] = [
     "AGENTS.md",
     "CLAUDE.md",
@@ -62,7 +62,7 @@ fn stands() -> impl Strategy<Value = Stands> {
     ]
 }
 
-/// Makes a tree of what can be made of it, below `base`.
+/// Creates the parts of a tree that can be created below `base`.
 fn plant(base: &std::path::Path, tree: &[(&'static str, Stands)], long: usize) {
     let elsewhere = base.join("elsewhere");
     std::fs::create_dir_all(&elsewhere).expect("a folder");
@@ -70,7 +70,7 @@ fn plant(base: &std::path::Path, tree: &[(&'static str, Stands)], long: usize) {
     std::fs::write(base.join("x".repeat(long)).join("z".repeat(long)), "long").expect("a file");
     for (place, stands) in tree {
         let path = base.join(place);
-        // What is already there stays, and so do folders that are files by now.
+        // Skip what already exists, and paths below something that is a file.
         if path.symlink_metadata().is_ok() || std::fs::create_dir_all(path.parent().expect("a parent")).is_err() {
             continue;
         }
@@ -108,7 +108,8 @@ proptest! {
         let before = ground.tree();
         let applied = match deploy(&context, "all") {
             Ok(data) => data,
-            // A folder where a file shall stand, a link out of the root: refused, and nothing is touched.
+            // A folder at a file's path, or a link that leads out of the root: the deploy is refused and changes
+            // nothing.
             Err(error) => {
                 prop_assert_eq!(error.code(), Code::InvalidPath, "{}", error);
                 let differences = ground.tree().differences(&before);
@@ -125,7 +126,7 @@ proptest! {
         let back = rollback(&context, "pristine", false).expect("a rollback");
         assert_same(&ground.tree(), &before, "rolled back")?;
         if applied["applied"] == true {
-            // The rollback is taken back, and that too.
+            // Undo the rollback, and then roll back again.
             let id = back["event_snapshot_id"].as_str().expect("a snapshot");
             rollback(&context, id, false).expect("the rollback is taken back");
             assert_same(&ground.tree(), &after, "the rollback taken back")?;
