@@ -1,4 +1,4 @@
-//! Access keys: what lets a request in, what does not, and what outlives what.
+//! Tests of access keys: which keys are accepted, and what happens to keys when projects and databases change.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Code;
@@ -38,7 +38,7 @@ fn states(context: &Context) -> Vec<String> {
 }
 
 #[test]
-fn a_key_lets_in_until_it_expires_or_is_revoked() {
+fn a_key_is_accepted_until_it_expires_or_is_revoked() {
     let scratch = Scratch::with_project_here();
     let context = context(&scratch);
     let asked = |context: &Context| context.store.read(required).expect("an answer");
@@ -68,12 +68,12 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
     run(&context, &["access", "revoke"], json!({ "name": "ever" })).expect("it is revoked");
     assert_eq!(ask(&context, &ever), Err(Refused::Revoked));
     assert_eq!(states(&context), ["day expired", "ever revoked"]);
-    // Nobody is let in now, and nobody without a key either.
+    // No key is accepted now, but one is still required.
     assert!(asked(&context));
 }
 
 #[test]
-fn what_is_not_a_key_of_this_database_is_refused() {
+fn malformed_keys_and_keys_of_another_database_are_refused() {
     let scratch = Scratch::with_project_here();
     let context = context(&scratch);
     let key = create(&context, json!({ "name": "a" }));
@@ -89,13 +89,13 @@ fn what_is_not_a_key_of_this_database_is_refused() {
     for wrong in [&of_another, &mixed, &flipped] {
         assert_eq!(ask(&context, wrong), Err(Refused::Unknown), "{wrong}");
     }
-    // Who does not hold the secret does not hear that the key was revoked.
+    // Without the secret, the answer does not reveal that the key was revoked.
     run(&context, &["access", "revoke"], json!({ "name": "a" })).expect("it is revoked");
     assert_eq!(ask(&context, &flipped), Err(Refused::Unknown));
 }
 
 #[test]
-fn a_key_of_a_project_follows_it_and_reaches_nothing_after_it() {
+fn a_key_of_a_project_follows_it_and_reaches_nothing_once_it_is_deleted() {
     let scratch = Scratch::with_project_here();
     let mut context = context(&scratch);
     context.selection.named = Some("p".to_owned());
@@ -109,7 +109,7 @@ fn a_key_of_a_project_follows_it_and_reaches_nothing_after_it() {
     assert_eq!(ask(&context, &key), Err(Refused::ProjectGone));
     assert_eq!(states(&context), ["of-p project gone"]);
     assert!(context.store.read(required).expect("an answer"));
-    // Another project of that name is another project.
+    // Another project with the same name is a different project.
     for name in ["p", "q"] {
         run(&context, &["project", "create"], json!({ "name": name })).expect("a project");
     }
@@ -120,7 +120,7 @@ fn a_key_of_a_project_follows_it_and_reaches_nothing_after_it() {
 }
 
 #[test]
-fn names_are_taken_for_good_and_lists_come_in_pages() {
+fn names_of_keys_are_never_reused_and_lists_have_pages() {
     let scratch = Scratch::with_project_here();
     let context = context(&scratch);
     for name in ["c", "a", "b"] {
@@ -145,7 +145,7 @@ fn names_are_taken_for_good_and_lists_come_in_pages() {
 }
 
 #[test]
-fn the_secret_is_kept_nowhere() {
+fn the_secret_is_stored_nowhere() {
     let scratch = Scratch::with_project_here();
     let context = context(&scratch);
     let key = create(&context, json!({ "name": "a" }));
@@ -180,7 +180,7 @@ fn a_rule_that_was_removed_or_narrowed_does_not_come_back_with_a_restore() {
     };
     scratch.ok(&["restore", "b.db", "--yes"]);
     assert_eq!(rules(&scratch), ["groups=b true", "groups=c false"]);
-    // A database that has not known the rules gets those of the backup.
+    // A database that never had rules gets those of the backup.
     let other = Scratch::with_project();
     other.ok(&["restore", scratch.path().join("b.db").to_str().expect("UTF-8"), "--yes"]);
     assert_eq!(rules(&other), ["groups=a false", "groups=b false", "groups=c false"]);

@@ -1,4 +1,4 @@
-//! Builds: which are kept, that their outputs go with them, and which is a repository's last one.
+//! Tests of builds: which are kept, that their output is deleted with them, and which one is a repository's last build.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::builds::{self, Begun, Ended, GROWING, Row};
@@ -11,7 +11,7 @@ use crate::support::Scratch;
 
 const NOW: i64 = 1_800_000_000_000;
 
-/// A store that knows two workspaces, with their keys.
+/// Returns a store with two workspaces, and their keys.
 fn store(scratch: &Scratch) -> (Store, [i64; 2]) {
     let store = scratch.store();
     let add = |db: &Db<'_>, root: &str| {
@@ -45,7 +45,7 @@ fn kept(store: &Store, workspace: i64) -> Vec<Uuid> {
 }
 
 #[test]
-fn as_many_builds_of_each_workspace_are_kept_as_the_limit_says_and_one_that_runs_stays() {
+fn each_workspace_keeps_builds_up_to_the_limit_and_running_builds() {
     let scratch = Scratch::new();
     let (store, [a, b]) = store(&scratch);
     store.write(|db| GROWING.set(db, Limits { age: None, number: Some(2) })).expect("a limit");
@@ -61,9 +61,9 @@ fn as_many_builds_of_each_workspace_are_kept_as_the_limit_says_and_one_that_runs
     let other = begin(&store, b, NOW + 9);
     end(&store, other, NOW + 9, &[]);
     assert_eq!((kept(&store, a).len(), kept(&store, b)), (3, vec![other]));
-    // What it printed went with it.
+    // Its output was deleted too.
     assert_eq!(scratch.column("SELECT count(*) FROM blob"), ["2"]);
-    // It ends in time; a day later it would have been taken for killed.
+    // It ends in time. After a day, it would count as killed.
     end(&store, runs, NOW + 10, &[]);
     assert_eq!(kept(&store, a), [old[2], old[1]]);
     let killed = begin(&store, a, NOW);
@@ -74,7 +74,7 @@ fn as_many_builds_of_each_workspace_are_kept_as_the_limit_says_and_one_that_runs
 }
 
 #[test]
-fn a_repositorys_last_build_is_the_newest_that_ran_anything_of_it() {
+fn a_repositorys_last_build_is_the_newest_that_ran_any_of_its_commands() {
     let scratch = Scratch::new();
     let (store, [a, b]) = store(&scratch);
     assert!(store.read(|db| builds::last(db, a)).expect("none").is_empty());

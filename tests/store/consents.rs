@@ -1,4 +1,4 @@
-//! Confirm tokens and requests for consent: whose they are, for how long, and that each is used once.
+//! Tests of confirm tokens and requests for consent: who may use them, for how long, and that each is used once.
 
 use std::sync::Barrier;
 
@@ -17,13 +17,13 @@ use crate::support::Scratch;
 
 const MINUTE: i64 = 60_000;
 
-/// An agent over stdio, at a fixed time.
+/// Returns the context of an agent over stdio, at a fixed time.
 fn agent(scratch: &Scratch) -> Context {
     let caller = Caller::client(Some("cursor"), None, Connection::Stdio, Identity::Mcpkg);
     Context { caller, clock: Clock::fixed(1_800_000_000_000), ..scratch.context() }
 }
 
-/// The same moment, for an agent that shows an access key.
+/// Returns the context of an agent with an access key, with the same clock.
 fn keyed(context: &Context, name: &str, consent: bool) -> Context {
     let grant = Grant {
         holder: Holder::Key(name.to_owned()),
@@ -40,7 +40,7 @@ fn keyed(context: &Context, name: &str, consent: bool) -> Context {
     Context { caller, ..context.clone() }
 }
 
-/// The same moment, for this user at a terminal who says yes.
+/// Returns the context of this user at a terminal who consents, with the same clock.
 fn person(context: &Context) -> Context {
     let ask: std::sync::Arc<mcpkg_core::op::Ask> = std::sync::Arc::new(|_, _| Ok(()));
     Context { caller: Caller::Shell, confirmation: Confirmation::Ask, ask, ..context.clone() }
@@ -59,7 +59,7 @@ fn ask(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Consent, Er
     request::ask(context, &need)
 }
 
-/// The id of the request that a refusal names.
+/// Checks that the operation is refused, and returns the id of the request.
 #[track_caller]
 fn asked(context: &Context, inputs: &Value, plan_hash: &str) -> Uuid {
     let error = ask(context, inputs, plan_hash).expect_err("nobody consented");
@@ -99,7 +99,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
 }
 
 #[test]
-fn consent_is_to_this_operation_plan_and_asker() {
+fn consent_is_for_one_operation_plan_and_asker() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
@@ -107,7 +107,7 @@ fn consent_is_to_this_operation_plan_and_asker() {
     assert_ne!(asked(&context, &inputs, "another"), id);
     assert_ne!(asked(&context, &json!({ "to": "other" }), "hash"), id);
     assert_ne!(asked(&keyed(&context, "ci", false), &inputs, "hash"), id);
-    // This user in the shell is the asker too: without a terminal the stored consent serves.
+    // This user in the shell is the same requester, so the stored consent counts even without a terminal.
     let shell = Context { caller: Caller::Shell, ..context.clone() };
     drop(ask(&shell, &inputs, "hash").expect("the user's own"));
 }
@@ -119,7 +119,8 @@ fn nothing_that_an_agent_can_send_approves() {
     let inputs = json!({});
     let key = keyed(&context, "ci", false);
     let id = asked(&key, &inputs, "hash");
-    // Neither a key that may not, nor another one that may, nor the shell with --yes or without a terminal.
+    // The key cannot consent itself, another key does not see the request, and neither `--yes` nor a shell without a
+    // terminal is enough.
     assert_eq!(request::approve(&key, id, None).expect_err("may not").code(), Code::TerminalRequired);
     assert_eq!(
         request::approve(&keyed(&context, "other", true), id, None).expect_err("not its own").code(),
@@ -130,12 +131,12 @@ fn nothing_that_an_agent_can_send_approves() {
         assert_eq!(request::approve(&shell, id, None).expect_err("no terminal").code(), Code::TerminalRequired);
     }
     assert_eq!(row(&context, id).state, State::Pending);
-    // A row that says approved is none, where this user's records do not say so.
+    // An approved row does not count if this user's own records do not confirm it.
     let approved =
         context.store.write(|db| consents::approve(db, id, context.clock.now(), context.clock.now() + MINUTE, None));
     assert!(approved.expect("a row"));
     assert_ne!(asked(&key, &inputs, "hash"), id);
-    // A key that may passes its user's consent on.
+    // A key with the right to consent can pass on its user's consent.
     let trusted = keyed(&context, "desk", true);
     let id = asked(&trusted, &inputs, "hash");
     request::approve(&trusted, id, None).expect("approved");
@@ -151,7 +152,7 @@ fn a_no_holds_until_a_person_says_otherwise() {
     assert_eq!(ask(&context, &inputs, "hash").expect_err("denied").code(), Code::ConsentDenied);
     request::approve(&person(&context), id, None).expect("approved after all");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
-    // Taken back before it is used.
+    // The consent is taken back before it is used.
     request::deny(&person(&context), id, None).expect("taken back");
     assert_eq!(consume(&context, &consent).expect_err("taken back").code(), Code::ConsentExpired);
 }
@@ -170,7 +171,7 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     context.clock.advance(1);
     assert_eq!(consume(&context, &consent).expect_err("late").code(), Code::ConsentExpired);
     assert_ne!(asked(&context, &inputs, "hash"), id);
-    // A clock that goes back lets nothing live longer.
+    // If the clock goes back, the consent expires.
     let id = asked(&context, &inputs, "other");
     request::approve(&person(&context), id, None).expect("approved");
     context.clock.advance(-MINUTE - 1);
@@ -178,7 +179,7 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
 }
 
 #[test]
-fn what_ended_goes_after_a_day_and_no_more_than_a_thousand_wait() {
+fn ended_requests_are_deleted_after_a_day_and_at_most_a_thousand_wait() {
     let scratch = Scratch::with_project_here();
     let context = agent(&scratch);
     let count = || context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.len();
@@ -191,7 +192,7 @@ fn what_ended_goes_after_a_day_and_no_more_than_a_thousand_wait() {
     assert_eq!(count(), 1_000);
     assert_eq!(row(&context, first).state, State::Pending, "the oldest still waits");
     asked(&keyed(&context, "ci", false), &json!({}), "hash");
-    // Those that are past their time make room for others.
+    // Expired requests make room for new ones.
     context.clock.advance(61 * MINUTE);
     for n in 0..3 {
         asked(&context, &json!({ "n": n }), "hash");
@@ -214,7 +215,7 @@ fn a_token_that_many_use_at_once_is_used_once() {
         let uses: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    // A connection of its own, as another process has.
+                    // An own connection, as another process has.
                     let context = Context { store: scratch.store(), ..context.clone() };
                     let check =
                         |db: &mcpkg_store::Db<'_>| token::check(db, &context, &issued.token, "deploy_apply", &inputs);
@@ -231,7 +232,7 @@ fn a_token_that_many_use_at_once_is_used_once() {
 }
 
 #[test]
-fn a_token_is_of_who_was_given_it_and_stored_as_its_hash_alone() {
+fn a_token_belongs_to_its_requester_and_only_its_hash_is_stored() {
     let scratch = Scratch::with_project_here();
     let context = agent(&scratch);
     let inputs = json!({});
@@ -247,6 +248,6 @@ fn a_token_is_of_who_was_given_it_and_stored_as_its_hash_alone() {
     assert_eq!(check(&context, "rollback"), Err(Refused::Unknown));
     let bytes = scratch.bytes();
     assert!(!bytes.windows(64).any(|window| window == issued.token.as_bytes()));
-    // A token is nothing that a person could be asked for.
+    // A token is not a request that a person could be asked about.
     assert!(context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.is_empty());
 }

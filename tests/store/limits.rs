@@ -1,4 +1,4 @@
-//! Tables that grow are kept to their limits, and what waits, runs or was not read yet stays.
+//! Tests that growing tables are kept within their limits. Rows that wait, run or were not read yet stay.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::consents::{self, Binding, New};
@@ -13,7 +13,8 @@ use crate::support::Scratch;
 const HOUR: i64 = 3_600_000;
 const NOW: i64 = 1_800_000_000_000;
 
-/// Deletes in batches of two and returns how many rows went; as many as were said to be beyond the limits.
+/// Deletes in batches of two, and returns the number of deleted rows. Checks that it is the number that was beyond the
+/// limits.
 fn prune(store: &Store, growing: &Growing, limits: Limits) -> u64 {
     let beyond = store.read(|db| (growing.beyond)(db, limits, NOW)).expect("a count");
     let mut deleted = 0;
@@ -53,7 +54,7 @@ fn each_table_has_its_limits_until_users_set_others() {
 }
 
 #[test]
-fn events_go_by_age_and_number_and_the_last_hour_stays() {
+fn events_are_deleted_by_age_and_number_except_in_the_last_hour() {
     let scratch = Scratch::with_project_here();
     let store = scratch.store();
     let left = || -> Vec<i64> {
@@ -74,7 +75,7 @@ fn events_go_by_age_and_number_and_the_last_hour_stays() {
     };
     for hours in (1..=9).rev() {
         append(hours);
-        // The clock went wrong for a moment: such an event goes with those around it.
+        // An event with a wrong time, from a broken clock, is deleted with the events around it.
         append(-99_999);
     }
     append(0);
@@ -87,7 +88,7 @@ fn events_go_by_age_and_number_and_the_last_hour_stays() {
     assert_eq!(left(), [1, 0], "what servers may not have read");
     prune(&store, &EVENTS, aged(0));
     assert_eq!(left(), [1, 0]);
-    // The newest stays however old: servers tell by it that nothing is new.
+    // The newest event stays, however old it is: servers use it to detect that nothing is new.
     let newest = store.read(events::newest).expect("a place");
     let later = |limits| store.write(|db| (EVENTS.delete)(db, limits, NOW + 99 * HOUR, 100)).expect("a batch");
     assert_eq!(later(aged(0)), 2);
@@ -95,7 +96,7 @@ fn events_go_by_age_and_number_and_the_last_hour_stays() {
 }
 
 #[test]
-fn consents_that_wait_stay_and_those_that_ended_go() {
+fn waiting_consents_stay_and_ended_ones_are_deleted() {
     let scratch = Scratch::with_project_here();
     let store = scratch.store();
     let insert = |asker: &str, token: Option<&[u8; 32]>, expires_at: i64| -> Uuid {
@@ -134,7 +135,7 @@ fn consents_that_wait_stay_and_those_that_ended_go() {
     assert_eq!(prune(&store, &CONSENTS, aged(9 * HOUR)), 0, "to the last millisecond");
     assert_eq!(prune(&store, &CONSENTS, aged(2 * HOUR)), 1);
     assert!(!there(&old) && there(&other));
-    // Of an asker's requests the newest stays, and so do those that wait, and a no that holds.
+    // Of a requester's requests, the newest stays, and so do requests that wait and a refusal that still holds.
     assert_eq!(prune(&store, &CONSENTS, numbered(1)), 1);
     assert!(there(&denied) && !there(&used) && there(&waits) && there(&other));
     assert_eq!(prune(&store, &CONSENTS, aged(0)), 1);
@@ -144,7 +145,7 @@ fn consents_that_wait_stay_and_those_that_ended_go() {
 }
 
 #[test]
-fn tasks_that_run_stay_and_those_that_ended_go() {
+fn running_tasks_stay_and_ended_ones_are_deleted() {
     let scratch = Scratch::with_project_here();
     let store = scratch.store();
     let insert = |ended: Option<i64>| -> Uuid {
@@ -184,7 +185,7 @@ fn tasks_that_run_stay_and_those_that_ended_go() {
 }
 
 #[test]
-fn users_limits_hold_where_rows_are_added() {
+fn limits_that_users_set_apply_when_rows_are_added() {
     let scratch = Scratch::with_project_here();
     let store = scratch.store();
     store

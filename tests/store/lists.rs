@@ -1,4 +1,4 @@
-//! The stamps of a project's lists, and writes that change nothing.
+//! Tests of the validators of a project's lists, and of writes that change nothing.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -26,7 +26,7 @@ fn update(context: &Context, content: &str, description: Option<&str>) -> Result
 }
 
 #[test]
-fn a_lists_validator_differs_where_the_list_does() {
+fn a_lists_validator_changes_when_the_list_does() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     assert_eq!(stamp(&context), List::EMPTY);
@@ -50,7 +50,7 @@ fn a_lists_validator_differs_where_the_list_does() {
     assert_eq!(stamp(&context), List::EMPTY);
     add(&context).expect("it is made again");
     assert!(![List::EMPTY, first, described].contains(&stamp(&context)));
-    // Another project has stamps of its own, also one that takes the place of the first.
+    // Another project has its own validators, even if it has the name of a deleted one.
     let before = stamp(&context);
     context.store.write(|db| projects::delete(db, "p")).expect("it is deleted");
     let uuid = context.clock.uuid();
@@ -62,7 +62,7 @@ fn a_lists_validator_differs_where_the_list_does() {
 }
 
 #[test]
-fn what_is_as_it_was_is_neither_a_revision_nor_an_event() {
+fn a_write_that_changes_nothing_adds_no_revision_and_no_event() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     context

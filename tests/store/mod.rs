@@ -1,4 +1,4 @@
-//! The store alone, on a temporary file.
+//! Tests of the store by itself, with a temporary file.
 
 mod access;
 mod builds;

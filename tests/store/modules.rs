@@ -1,4 +1,4 @@
-//! A project as a source of modules: what it composes, what is left out, what changes its fingerprint.
+//! Tests of a project as a source of modules: the modules, what is left out, and what changes the fingerprint.
 
 use mcpkg_base::error::Code;
 use mcpkg_core::op::Context;
@@ -49,7 +49,7 @@ fn fingerprint(context: &Context) -> [u8; 32] {
     context.read(|db, of| project::fingerprint(db, of.id)).expect("a fingerprint")
 }
 
-/// Each module as a line: id, kind, and its files.
+/// Returns each module as a line: its id, kind and files.
 fn lines(modules: &[Module]) -> Vec<String> {
     let line = |module: &Module| {
         let files = module.files.iter().map(|file| {
@@ -91,7 +91,7 @@ fn a_project_gives_commands_skills_and_instructions() {
 }
 
 #[test]
-fn rows_change_what_a_module_is() {
+fn rows_change_a_module() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     let review = prompt(&context, "review", "Review it\n");
@@ -194,7 +194,7 @@ fn a_prompt_that_cannot_be_written_is_named() {
             prompts::update(db, author, project, prompts::Prompt { attributes, ..broken }, "update", "{{ nobody }}")
         })
         .expect("an update");
-    // It keeps no other from being composed.
+    // Other modules are still composed.
     prompt(&context, "sound", "Sound\n");
     let composed = context.read(|db, project| project::compose(db, project, |_, _| {})).expect("modules");
     assert_eq!(lines(&composed.modules), ["command:sound command: sound.md=Sound\n"]);
@@ -209,7 +209,7 @@ fn a_prompt_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn contents_are_read_in_batches_and_told_of() {
+fn contents_are_read_in_batches_and_reported_as_progress() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     for number in 0..130 {
@@ -248,7 +248,7 @@ fn an_import_and_a_deploy_are_the_same_bytes() {
 }
 
 #[test]
-fn a_row_says_when_its_instructions_apply_and_where_they_came_from() {
+fn a_row_stores_when_its_instructions_apply_and_their_origin() {
     let scratch = Scratch::with_project_here();
     let context = scratch.context();
     let rule = resource(&context, "rule", "instructions://rule", "Use tabs");

@@ -1,4 +1,4 @@
-//! What opening makes, and what it refuses, each with its own message and the file untouched.
+//! Tests of opening a database: what it creates, and what it refuses with which message, without changing the file.
 
 use mcpkg_base::error::Code;
 use mcpkg_store::{Access, Store};
@@ -43,7 +43,7 @@ fn a_new_database_is_private_and_in_wal_mode() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused_untouched() {
+fn a_file_of_another_application_is_refused_and_unchanged() {
     let scratch = Scratch::with_project();
     let good = {
         scratch.ok(&["backup", "copy.db"]);
@@ -63,7 +63,7 @@ fn what_is_not_ours_is_refused_untouched() {
 }
 
 #[test]
-fn a_place_that_cannot_be_made_is_named() {
+fn a_folder_that_cannot_be_created_is_named() {
     let scratch = Scratch::new();
     let file = scratch.file("a-file", "x");
     let error = Store::open(&file.join("below/x.db")).err().expect("a file is not a folder");

@@ -1,21 +1,21 @@
-//! Each statement of the table files is taken by PostgreSQL too.
+//! Tests that PostgreSQL accepts every statement of the files about tables.
 //!
-//! How a new statement comes in without anybody remembering it: [`mcpkg_store`]'s `Db` takes no text but what the macro
-//! `sql!` made, and this test finds each `sql!` in the sources. One that it cannot put together fails the test. What only
-//! one engine takes is made with `sqlite_sql!` or `postgres_sql!`, which stand in the folder of that engine alone.
+//! New statements are included automatically: [`mcpkg_store`]'s `Db` accepts only texts from the macro `sql!`, and this
+//! test finds each `sql!` in the sources. It fails if it cannot put one together. Statements for one engine only are
+//! made with `sqlite_sql!` or `postgres_sql!`, and only in the folder of that engine.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::support::postgres::Server;
 
-/// A statement, and where it stands.
+/// A statement, and its place in the sources.
 struct Statement {
     place: String,
     text: String,
 }
 
-/// The macros without arguments that stand for a piece of a statement, by file and name.
+/// The macros without arguments that contain a piece of a statement, by file and name.
 type Pieces = HashMap<(String, String), String>;
 
 fn store() -> PathBuf {
@@ -40,7 +40,7 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
-/// Returns where the group ends that begins `text`, with a bracket: after its closing one.
+/// `text` begins with a bracket. Returns the offset after the closing one.
 fn end_of_group(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -56,7 +56,7 @@ fn end_of_group(text: &str) -> usize {
     panic!("a bracket is not closed: {text}");
 }
 
-/// Returns where the string literal ends that begins `text`: after its closing quote.
+/// `text` begins with a string literal. Returns the offset after its closing quote.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -70,7 +70,7 @@ fn end_of_string(text: &str) -> usize {
     panic!("a string is not closed: {text}");
 }
 
-/// Returns what a string literal stands for, without its quotes. A statement has no escape but that of a line's end.
+/// Returns the value of a string literal. The only escape in statements is a backslash at the end of a line.
 fn unescaped(literal: &str) -> String {
     let mut lines = literal.split("\\\n");
     let mut text = lines.next().unwrap_or_default().to_owned();
@@ -88,7 +88,7 @@ fn pieces_of(file: &str, source: &str, pieces: &mut Pieces) {
     }
 }
 
-/// Puts the pieces together that stand between commas: string literals, and macros that stand for some.
+/// Joins the pieces between the commas: string literals, and macros that contain some.
 fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
     let mut text = String::new();
     let mut rest = source.trim_start();
@@ -116,7 +116,7 @@ fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
     text
 }
 
-/// Returns the macro `name` of a file, else the one of that name that there is, with its file.
+/// Returns the macro `name` of this file, or else the only other macro with that name, with its file.
 fn named<'p>(file: &str, name: &str, pieces: &'p Pieces) -> (&'p str, &'p str) {
     let own = pieces.get_key_value(&(file.to_owned(), name.to_owned()));
     let mut others = pieces.iter().filter(|((_, other), _)| other == name);
@@ -127,7 +127,7 @@ fn named<'p>(file: &str, name: &str, pieces: &'p Pieces) -> (&'p str, &'p str) {
 }
 
 fn statements() -> Vec<Statement> {
-    // Comments hold brackets and quotes of their own; a line stays a line.
+    // Comments contain unmatched brackets and quotes, so empty them. Keep their lines.
     let shipped = |text: &str| -> String {
         let lines = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
         lines.collect::<Vec<_>>().join("\n")
@@ -152,7 +152,7 @@ fn statements() -> Vec<Statement> {
     statements
 }
 
-/// Writes a statement as PostgreSQL has it: `?N` is `$N`, and a hint to SQLite's planner is left out. Nothing else
+/// Translates a statement for PostgreSQL: `?N` becomes `$N`, and a hint to SQLite's planner is removed. Nothing else
 /// differs.
 fn translated(sql: &str) -> String {
     let mut translated = String::with_capacity(sql.len());
@@ -180,8 +180,8 @@ fn a_statement_is_made_in_one_way() {
     }
 }
 
-/// Returns the columns of queries whose type is none that a row is read as: a sum of integers is NUMERIC, where SQLite has an
-/// integer.
+/// Returns the columns of queries with a type that rows cannot be read as. For example, a sum of integers is NUMERIC in
+/// PostgreSQL, but an integer in SQLite.
 fn of_other_types(server: &Server, statements: &[Statement]) -> Vec<String> {
     use postgres::types::Type;
     let read = [Type::INT8, Type::INT4, Type::BOOL, Type::FLOAT8, Type::BYTEA, Type::TEXT, Type::VARCHAR];
@@ -219,7 +219,7 @@ fn every_statement_is_prepared_by_postgresql() {
     let others =
         std::thread::scope(|scope| scope.spawn(|| of_other_types(&server, &statements)).join().expect("an end"));
     assert!(others.is_empty(), "a column has a type that rows do not read; cast it:\n{}", others.join("\n"));
-    // The test would see one that is refused.
+    // Check that the test detects a statement that is refused.
     assert_eq!(server.errors("SELECT 1;\nPREPARE bad AS SELECT rowid FROM prompt;\n").len(), 1);
 }
 
@@ -251,8 +251,9 @@ fn both_engines_have_the_same_tables_and_columns() {
 }
 
 #[test]
-fn a_constraint_that_decides_is_there_on_both_engines() {
-    // A `Unique` names its table and columns; SQLite's answer names them too, PostgreSQL's the constraint.
+fn both_engines_have_the_constraints_that_code_depends_on() {
+    // A `Unique` names its table and columns. SQLite's error names them too, but PostgreSQL's error names the
+    // constraint.
     let mut named = BTreeMap::new();
     for (file, text) in sources() {
         for declared in text.split("Unique::new(\"").skip(1) {

@@ -1,4 +1,4 @@
-//! Numbers of proposals.
+//! Tests of the numbers of proposals.
 
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Action, NewProposal, Origin};
@@ -25,7 +25,7 @@ fn propose(db: &Db<'_>, project: &Project, item: &str) -> i64 {
 }
 
 #[test]
-fn a_number_that_a_person_saw_is_never_that_of_another_proposal() {
+fn the_number_of_a_proposal_is_never_reused() {
     let scratch = Scratch::with_project();
     let context = scratch.context();
     let proposed = |item: &'static str| {
@@ -38,10 +38,10 @@ fn a_number_that_a_person_saw_is_never_that_of_another_proposal() {
     let second = proposed("resource:b");
     assert!(second > first, "{second} after {first}");
     assert_eq!(scratch.run(&["evolve", "accept", &first.to_string()]).status, 1);
-    // A newer proposal for the same item takes the place of the older one, under a number of its own.
+    // A newer proposal for the same item replaces the older one, and has its own number.
     let third = proposed("resource:b");
     assert!(third > second);
-    // The proposals of a project go with it.
+    // A project's proposals are deleted with it.
     scratch.ok(&["project", "create", "other"]);
     scratch.ok(&["project", "delete", "p", "--yes"]);
     scratch.ok(&["project", "select", "other"]);

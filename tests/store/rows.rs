@@ -1,4 +1,4 @@
-//! Rows: constraints, cascades, chunks, revisions, transactions.
+//! Tests of rows: constraints, cascades, chunks, revisions and transactions.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error, Result};
@@ -35,7 +35,7 @@ fn add_resource(context: &Context, name: &str, uri: &str, content: &[u8]) -> Res
 }
 
 #[test]
-fn uniqueness_is_the_constraints() {
+fn the_constraints_refuse_duplicates() {
     let scratch = Scratch::with_project();
     let context = context(&scratch);
     add(&context, "a", "x").expect("the first");
@@ -50,7 +50,7 @@ fn uniqueness_is_the_constraints() {
 }
 
 #[test]
-fn a_resource_is_unchanged_where_nothing_of_it_differs() {
+fn a_resource_is_unchanged_if_nothing_in_it_differs() {
     let scratch = Scratch::with_project();
     let context = context(&scratch);
     let resource = add_resource(&context, "a", "file:///a", b"x").expect("a resource");

@@ -1,4 +1,4 @@
-//! Tasks in the store: for their asker alone, ended once, and gone when their time is over.
+//! Tests of tasks in the store: only the requester sees them, they end once, and they are deleted when they expire.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::Holding;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::support::Scratch;
 
-/// The time that a task is kept.
+/// How long a task is kept, in milliseconds.
 const KEPT: i64 = 1000;
 
 fn task(asker: &str, at: i64) -> Task {
@@ -40,7 +40,7 @@ fn end(store: &Store, id: Uuid, at: i64) -> bool {
 }
 
 #[test]
-fn a_task_is_its_askers_and_ends_once() {
+fn a_task_belongs_to_its_asker_and_ends_once() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
     let mine = task("user", 0);
@@ -56,7 +56,7 @@ fn a_task_is_its_askers_and_ends_once() {
 }
 
 #[test]
-fn a_task_that_ended_goes_with_its_time_and_one_that_works_stays() {
+fn a_task_that_ended_expires_and_one_that_works_stays() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
     let (ended, working) = (task("user", 0), task("user", 0));
@@ -64,14 +64,14 @@ fn a_task_that_ended_goes_with_its_time_and_one_that_works_stays() {
     assert!(get(&store, "user", ended.id, KEPT).is_some(), "kept to the last millisecond");
     assert!(get(&store, "user", ended.id, KEPT + 1).is_none());
     assert!(get(&store, "user", working.id, KEPT * 9).is_some());
-    // The next one sweeps.
+    // The next insert deletes expired tasks.
     assert!(insert(&store, &task("user", KEPT + 1)));
     assert!(get(&store, "user", ended.id, 0).is_none(), "its row is gone");
     assert!(get(&store, "user", working.id, KEPT * 9).is_some());
 }
 
 #[test]
-fn an_asker_has_so_many_tasks_at_most() {
+fn the_number_of_tasks_of_an_asker_is_limited() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
     for _ in 0..GROWING.usual.number.expect("a limit") {
