@@ -1,4 +1,4 @@
-//! A project and a folder, changed on either side.
+//! Tests of a project and a folder that change on either side.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn text(scratch: &Scratch, path: &str) -> String {
     fs::read_to_string(scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A project with a prompt, a skill and a document, synced with `team`.
+/// Returns a project with a prompt, a skill and a document, synced with `team`.
 fn synced() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "review", "Review it.\nBe kind.\nBe brief.\n", "-d", "Reviews"]);
@@ -51,12 +51,12 @@ fn a_folder_is_filled_and_stays_the_same() {
 }
 
 #[test]
-fn what_one_side_did_the_other_gets() {
+fn each_side_gets_the_changes_of_the_other() {
     let scratch = synced();
-    // In the folder: one changed, one new.
+    // In the folder, one file is changed and one is new.
     scratch.file("team/docs/guide.md", "# Guide\none\n2\nthree\n");
     scratch.file("team/.claude/commands/new.md", "---\ndescription: Newer\n---\nNew.\n");
-    // Here: one changed, one new, one renamed.
+    // In the project, one item is changed, one is new and one is renamed.
     scratch.ok(&["prompt", "update", "review", "--content", "Review it well.\n"]);
     scratch.ok(&["resource", "create", "notes", "file:///notes.md", "Notes\n"]);
     assert_snapshot!(scratch.run(&["sync", "--dry-run"]), @r"
@@ -92,7 +92,7 @@ fn what_one_side_did_the_other_gets() {
     assert_eq!(other.ok(&["prompt", "show", "newest"]), "New.\n");
 }
 
-/// Another home that is synced with the same folder.
+/// Returns another home that is synced with the same folder.
 fn another(scratch: &Scratch) -> Scratch {
     let other = Scratch::with_project();
     other.ok(&["sync", &scratch.path().join("team").display().to_string()]);
@@ -115,7 +115,7 @@ fn changes_of_different_lines_are_merged() {
     scratch.ok(&["sync", "--check"]);
 }
 
-/// Both changed a line of the guide.
+/// Both sides change the same line of the guide.
 fn in_conflict() -> Scratch {
     let scratch = synced();
     scratch.file("team/docs/guide.md", "# Guide\none\ntheirs\nthree\n");
@@ -163,7 +163,7 @@ fn an_accepted_conflict_is_theirs() {
     let scratch = in_conflict();
     assert_eq!(scratch.run(&["sync"]).status, 1);
     scratch.ok(&["evolve", "accept", "1"]);
-    // What comes after it is a change like any other.
+    // Later changes are ordinary ones.
     scratch.ok(&["resource", "update", "docs.guide.md", "--content", "# Guide\none\ntheirs and ours\nthree\n"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs and ours\nthree\n");
@@ -187,7 +187,7 @@ fn a_rejected_conflict_is_ours() {
 }
 
 #[test]
-fn what_is_deleted_in_the_folder_is_proposed_here() {
+fn a_deletion_in_the_folder_is_proposed_here() {
     let scratch = synced();
     let delete = || fs::remove_file(scratch.path().join("team/docs/guide.md")).expect("gone");
     delete();
@@ -204,7 +204,7 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
     scratch.ok(&["evolve", "reject", "1"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntwo\nthree\n");
-    // A deletion that is rejected once can be proposed again.
+    // A deletion that was rejected can be proposed again.
     delete();
     assert_eq!(scratch.run(&["sync"]).status, 1);
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
@@ -215,7 +215,7 @@ fn what_is_deleted_in_the_folder_is_proposed_here() {
 }
 
 #[test]
-fn what_is_deleted_here_is_proposed_for_the_folder() {
+fn a_deletion_here_is_proposed_for_the_folder() {
     let scratch = synced();
     scratch.ok(&["prompt", "delete", "review"]);
     assert_snapshot!(scratch.run(&["sync"]), @r"
@@ -270,7 +270,7 @@ fn a_filled_project_and_a_filled_folder_are_united() {
 }
 
 #[test]
-fn what_is_no_item_is_let_be() {
+fn files_that_are_not_items_are_left_alone() {
     let scratch = synced();
     scratch.file("team/.gitignore", "*.log\n");
     scratch.file("team/build.log", "noise");
@@ -286,7 +286,7 @@ fn what_is_no_item_is_let_be() {
     let names = scratch.json(&["resource", "list"]).to_string();
     assert!(!names.contains("build.log") && !names.contains(".git/"), "{names}");
     assert_eq!(text(&scratch, "team/build.log"), "noise");
-    // What was synced is no longer taken for deleted where it cannot be read, and not overwritten.
+    // A synced file that cannot be read does not count as deleted, and is not overwritten.
     scratch.file("team/.claude/commands/review.md", [0xff, 0xfe]);
     fs::remove_file(scratch.path().join("team/.claude/commands/empty.md")).expect("gone");
     scratch.ok(&["prompt", "update", "review", "--content", "Better.\n"]);
@@ -300,7 +300,7 @@ fn what_is_no_item_is_let_be() {
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
 
-/// Two MCP servers as Claude Code's file has them, the second with this variable.
+/// Returns two MCP servers as in a file of Claude Code. The second has this variable.
 fn servers(args: &str, token: &str) -> String {
     format!(
         "{{\n  \"mcpServers\": {{\n    \"a\": {{\n      \"command\": \"a\",\n      \"args\": [\"{args}\"]\n    }},\n    \
@@ -317,11 +317,11 @@ fn an_agents_file_that_holds_values_is_never_written() {
     scratch.ok(&["import", "repo/.mcp.json"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("old", "${TOKEN}"));
-    // A value in the folder's file is read as a variable, so there is nothing to do.
+    // A value in the folder's file is read as a variable, so nothing has changed.
     scratch.file("team/.mcp.json", servers("old", VALUE));
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/.mcp.json"), servers("old", VALUE));
-    // Changed here alone, and then on both sides.
+    // First only the project changes, and then both sides.
     scratch.file("repo/.mcp.json", servers("new", "${TOKEN}"));
     scratch.ok(&["import", "--update", "repo/.mcp.json"]);
     let both = servers("old", VALUE).replace("\"b\"", "\"c\"");
@@ -331,14 +331,15 @@ fn an_agents_file_that_holds_values_is_never_written() {
         assert!(synced.status == 1 && synced.stderr.contains(LET_BE), "{synced}");
         assert_eq!(text(&scratch, "team/.mcp.json"), there);
     }
-    // What else is written does not touch it either.
+    // A sync that writes other files does not change it either.
     scratch.ok(&["prompt", "create", "other", "Other.\n"]);
     let synced = scratch.run(&["sync"]);
     assert!(synced.stdout.contains("1 item written"), "{synced}");
     assert!(text(&scratch, "team/.mcp.json").contains(VALUE));
     let database = scratch.bytes();
     assert!(!database.windows(VALUE.len()).any(|bytes| bytes == VALUE.as_bytes()), "the value is in the database");
-    // With a variable instead of the value, the changes of both are merged; that `b` is `c` now is for a person to decide.
+    // With a variable instead of the value, the changes of both sides are merged. A person decides about the renaming
+    // of `b` to `c`.
     scratch.file("team/.mcp.json", servers("old", "${TOKEN}").replace("\"b\"", "\"c\""));
     let synced = scratch.run(&["sync"]);
     assert!(synced.status == 1 && !synced.stderr.contains("skipped"), "{synced}");
@@ -376,7 +377,7 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
     ");
     assert_snapshot!(scratch.run(&["sync", "team"]).status, @"1");
     assert!(!scratch.path().join("team").exists());
-    // What a disk that is not mounted looks like.
+    // An empty folder, as if a disk were not mounted.
     fs::create_dir(scratch.path().join("team")).expect("a folder");
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1
@@ -394,7 +395,7 @@ fn a_folder_that_is_gone_or_empty_is_not_taken_for_deletions() {
 #[test]
 fn a_database_from_elsewhere_names_no_folder() {
     let scratch = synced();
-    // The records of what this user approved are gone, as on another machine.
+    // The records of what this user approved are missing, as on another machine.
     fs::remove_dir_all(scratch.state()).expect("gone");
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1

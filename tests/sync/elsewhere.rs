@@ -1,4 +1,5 @@
-//! A database that was with somebody else: its rows name files anywhere, and a sync touches none but the folder's own.
+//! Tests with a database from somebody else: its rows name arbitrary files, and a sync changes only files of its
+//! folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +9,8 @@ use crate::support::Scratch;
 
 const KEY: &str = "ssh-ed25519 AAAA the user's own\n";
 
-/// Paths that lead out of the folder `team` or into git's own folder there, each with where that is below the scratch folder.
+/// Paths that lead out of the folder `team`, or into git's own folder. Each is followed by its real path below the
+/// scratch folder.
 const PATHS: [(&str, &str); 9] = [
     ("../home/.ssh/authorized_keys", "home/.ssh/authorized_keys"),
     ("notes/../../home/.ssh/authorized_keys", "home/.ssh/authorized_keys"),
@@ -21,7 +23,8 @@ const PATHS: [(&str, &str); 9] = [
     (".git", "team/.git"),
 ];
 
-/// A project that is synced with `team`, where a link leads to the user's keys; `exist` says whether the files of [`PATHS`] are there.
+/// Returns a project that is synced with `team`, where a link leads to the user's keys. `exist` says whether the files
+/// of [`PATHS`] exist.
 fn synced(exist: bool) -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///notes/a.md", "text\n"]);
@@ -37,7 +40,7 @@ fn synced(exist: bool) -> Scratch {
     scratch
 }
 
-/// All files but the database and what the program keeps of its own, with their bytes.
+/// Returns the content of all files, except the database and mcpkg's own state.
 fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     fn walk(top: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for path in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -56,7 +59,8 @@ fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Adds a row that says that a sync is writing `path`: deleting what is there where `before` says so, else putting some content there.
+/// Adds a row that says that a sync is writing `path`: deleting a file with the content `before`, or else writing some
+/// content.
 fn being_written(scratch: &Scratch, path: &str, before: Option<&[u8]>) {
     let before = before.map(|bytes| scratch.in_sql(&mcpkg_base::sha256::of(bytes)));
     let blob = if before.is_some() { "NULL" } else { "(SELECT min(id) FROM blob)" };
@@ -69,11 +73,11 @@ fn being_written(scratch: &Scratch, path: &str, before: Option<&[u8]>) {
 }
 
 #[test]
-fn rows_of_files_that_no_sync_of_this_machine_was_writing_are_dropped() {
+fn rows_of_writes_that_no_sync_of_this_machine_began_are_dropped() {
     let absolute = Scratch::new();
     let absolute = absolute.path().join("elsewhere.md").display().to_string();
     let paths = PATHS.map(|(path, _)| path);
-    // A path below the folder is refused too: no sync of this user began the journal.
+    // Paths inside the folder are refused too, because no sync of this user began the journal.
     let all = paths.iter().copied().chain([absolute.as_str(), "notes/a.md", "notes/new.md"]);
     for path in all {
         for delete in [false, true] {
@@ -97,11 +101,11 @@ fn rows_of_files_that_no_sync_of_this_machine_was_writing_are_dropped() {
 }
 
 #[test]
-fn what_was_synced_by_its_row_alone_is_written_nowhere_else() {
+fn an_item_is_not_written_where_only_its_row_says() {
     for (path, _) in PATHS {
         let scratch = synced(false);
         let before = files(&scratch);
-        // The row of the item names another path, and a person is said to have decided that it is to be there.
+        // The item's row names another path, as if a person had decided that the item belongs there.
         let rows = [
             format!("UPDATE sync_item SET path = '{path}', entry = NULL, blob_id = NULL WHERE path = 'notes/a.md'"),
             "UPDATE sync SET project_state = NULL".to_owned(),
@@ -118,14 +122,15 @@ fn what_was_synced_by_its_row_alone_is_written_nowhere_else() {
     }
 }
 
-/// Gives a project something that names a path; returns whether the project takes it.
+/// Makes a project store a path. Returns whether it accepts the path.
 type Plant = fn(&Scratch, &str) -> bool;
 
 fn inserts(scratch: &Scratch, sql: &str) -> bool {
     scratch.change(sql) == 1
 }
 
-/// All that names where a file goes: URIs, what is known of where an item came from, kept files, links, and what links lead to.
+/// Everything that decides where a file is written: URIs, origins of items, kept files, links, and the targets of
+/// links.
 const PLANTS: [(&str, Plant); 6] = [
     ("URI of a document", |scratch, path| {
         scratch.run(&["resource", "create", "x", &format!("file:///{path}"), KEY]).status == 0
@@ -172,7 +177,7 @@ fn no_name_or_row_of_a_project_leads_out_of_a_folder_or_into_git() {
             let scratch = synced(false);
             fs::create_dir_all(scratch.path().join("root/.git/hooks")).expect("folders");
             if !plant(&scratch, path) {
-                // A path of this kind is not even stored.
+                // Paths of this kind are already refused here.
                 continue;
             }
             let before = files(&scratch);

@@ -1,10 +1,11 @@
-//! Files beside those of items: what a deploy wrote for other agents into a folder that is synced too, and what was moved in it.
+//! Tests of files that belong to no item of their own: what a deploy wrote for other agents into a synced folder, and
+//! files that were moved in it.
 
 use std::fs;
 
 use crate::support::Scratch;
 
-/// A folder that is synced with the project, and in which the project is deployed.
+/// Returns a project that is synced with a folder and also deployed in it.
 fn both() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
@@ -26,7 +27,7 @@ fn deploy(scratch: &Scratch) {
     scratch.ok(&["deploy", "--root", "team", "--apply", "--adopt", "--yes"]);
 }
 
-/// The names of all that the project has.
+/// Returns the names of all prompts and resources of the project.
 fn names(scratch: &Scratch) -> Vec<String> {
     let listed = ["prompt", "resource"].map(|kind| scratch.json(&[kind, "list"])[format!("{kind}s")].clone());
     let all = listed.iter().flat_map(|list| list.as_array().expect("a list").clone());
@@ -41,7 +42,7 @@ fn assert_same(scratch: &Scratch, expected: &[String]) {
 }
 
 #[test]
-fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
+fn a_deployed_file_does_not_become_an_item_when_its_item_changes() {
     let scratch = both();
     let all = names(&scratch);
     assert!(scratch.path().join("team/.gemini/commands/go.toml").exists());
@@ -58,7 +59,7 @@ fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
         assert!(told.contains("1 item written"), "{told}");
         assert_same(&scratch, &all);
     }
-    // The deploy brings the others up to date, and they are what they were.
+    // A deploy updates the other forms, and the items stay the same.
     for _ in 0..2 {
         deploy(&scratch);
         assert_same(&scratch, &all);
@@ -68,17 +69,17 @@ fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
 }
 
 #[test]
-fn a_change_from_another_home_makes_no_item_of_what_was_deployed() {
+fn a_change_from_another_home_makes_no_item_of_a_deployed_file() {
     let (scratch, other) = (both(), Scratch::with_project());
     let all = names(&scratch);
     let team = scratch.path().join("team").display().to_string();
-    // The other home had it before it was deployed.
+    // The other home synced before the deploy.
     scratch.ok(&["rollback", "--root", "team", "--to", "pristine", "--yes"]);
     other.ok(&["sync", &team]);
     deploy(&scratch);
     assert_eq!(other.run(&["sync", &team]).status, 0);
     assert_eq!(names(&other), all);
-    // Only the command's own file comes, and what was made of it is as it was.
+    // Only the command's own file is taken. The forms that a deploy made of it are not items.
     scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo away, $ARGUMENTS\n");
     for home in [&other, &scratch] {
         let told = home.run(&["sync", &team]);
@@ -86,14 +87,14 @@ fn a_change_from_another_home_makes_no_item_of_what_was_deployed() {
         assert_eq!(names(home), all);
         assert_eq!(home.ok(&["prompt", "show", "go", "--raw"]).matches("Go away").count(), 1);
     }
-    // Edited, it is somebody's own.
+    // A form that a user edits becomes an own item.
     scratch.file("team/.cursor/commands/go.md", "Go by Cursor\n");
     other.ok(&["sync", &team]);
     assert_eq!(names(&other).len(), all.len() + 1);
 }
 
 #[test]
-fn what_was_deployed_does_not_bring_back_what_was_deleted() {
+fn deployed_files_do_not_bring_back_deleted_items() {
     let scratch = both();
     let all = names(&scratch);
     fs::remove_file(scratch.path().join("team/.claude/commands/go.md")).expect("the command");
@@ -125,7 +126,7 @@ fn a_skill_that_was_moved_between_agents_folders_is_the_same() {
     assert_same(&scratch, &all);
     assert_eq!(scratch.ok(&["resource", "show", "pdf.run.sh"]), "echo moved\n");
     assert!(!at(".claude/skills").exists());
-    // It is that file from then on.
+    // From then on, the item has the new path.
     scratch.ok(&["export", "out"]);
     assert!(scratch.path().join("out/.agents/skills/pdf/run.sh").exists());
     assert!(!scratch.path().join("out/.claude/skills").exists());
@@ -136,7 +137,7 @@ fn a_skill_that_was_moved_between_agents_folders_is_the_same() {
 }
 
 #[test]
-fn a_file_that_a_deploy_took_over_is_let_be_and_its_text_stays() {
+fn a_file_that_a_deploy_replaced_is_skipped_and_its_text_stays() {
     let scratch = Scratch::with_project();
     for (file, text) in [("AGENTS.md", "For all\n"), ("CLAUDE.md", "For Claude\n"), ("GEMINI.md", "For Gemini\n")] {
         scratch.file(&format!("team/{file}"), text);
@@ -189,7 +190,7 @@ fn a_nested_file_and_one_with_other_line_ends_are_known_in_each_form() {
     deploy(&scratch);
     scratch.run(&["sync"]);
     assert_eq!(names(&scratch), all);
-    // Who imports the tree has each thing once.
+    // An import of the tree into another project also makes each item once.
     let fresh = Scratch::with_project();
     fresh.ok(&["import", &scratch.path().join("team").display().to_string()]);
     assert_eq!(names(&fresh).len(), all.len(), "{:?}", names(&fresh));

@@ -1,11 +1,11 @@
-//! Links of the folder: given once, then the folder's are the project's.
+//! Tests of links: the folder gets the project's links once, and from then on the project follows the folder's links.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::support::Scratch;
 
-/// A project whose tree has a link, synced with `team`.
+/// Returns a project whose tree has a link, synced with `team`.
 fn linked() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("tree/AGENTS.md", "Rules\n");
@@ -30,7 +30,7 @@ fn a_folder_is_given_the_links_of_the_project() {
     let scratch = linked();
     assert_eq!(leads_to(&scratch, "team/CLAUDE.md").as_deref(), Some("AGENTS.md"));
     is_same(&scratch);
-    // One that comes later is given as well, and told before.
+    // A link that is added later is written too, and `--check` reports it first.
     scratch.file("tree/web/AGENTS.md", "Rules of the web\n");
     symlink("AGENTS.md", scratch.path().join("tree/web/CLAUDE.md")).expect("a link");
     scratch.ok(&["import", "tree"]);
@@ -44,26 +44,26 @@ fn a_folder_is_given_the_links_of_the_project() {
 #[test]
 fn the_project_follows_the_folder() {
     let scratch = linked();
-    // A colleague's comes to the project, and goes out with an export.
+    // A link from a colleague is added to the project and exported.
     symlink("AGENTS.md", scratch.path().join("team/GEMINI.md")).expect("a link");
     assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
     scratch.ok(&["sync"]);
     scratch.ok(&["export", "with"]);
     assert_eq!(leads_to(&scratch, "with/GEMINI.md").as_deref(), Some("AGENTS.md"));
-    // What was deleted there does not come back, here or there.
+    // A link that was deleted in the folder does not come back anywhere.
     fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
     scratch.ok(&["sync"]);
     is_same(&scratch);
     scratch.ok(&["export", "without"]);
     assert_eq!([leads_to(&scratch, "without/CLAUDE.md"), leads_to(&scratch, "team/CLAUDE.md")], [None, None]);
-    // One that leads to no item any more is none of the project's.
+    // A link that leads to no item is not one of the project's.
     fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
     symlink("/etc/hostname", scratch.path().join("team/GEMINI.md")).expect("a link");
     scratch.ok(&["sync"]);
     is_same(&scratch);
     scratch.ok(&["export", "elsewhere"]);
     assert!(!scratch.path().join("elsewhere/GEMINI.md").exists());
-    // A file instead of a link is an item.
+    // A file that replaces a link is an item.
     fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
     scratch.file("team/GEMINI.md", "Rules for Gemini\n");
     scratch.ok(&["sync"]);
@@ -73,7 +73,7 @@ fn the_project_follows_the_folder() {
 }
 
 #[test]
-fn what_goes_from_one_folder_does_not_come_back_by_another() {
+fn a_link_deleted_in_one_folder_does_not_come_back_through_another() {
     let scratch = linked();
     scratch.ok(&["sync", "other"]);
     fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
@@ -85,7 +85,7 @@ fn what_goes_from_one_folder_does_not_come_back_by_another() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
+fn a_link_that_replaces_a_file_counts_as_a_deletion() {
     let scratch = linked();
     scratch.file("tree/web/AGENTS.md", "Rules of the web\n");
     scratch.ok(&["import", "tree"]);
@@ -99,7 +99,7 @@ fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
     let kept = scratch.json(&["resource", "list"]);
     assert_eq!(kept["resources"].as_array().map(Vec::len), Some(2), "{kept:#}");
     assert!(!scratch.path().join("team/.claude").exists());
-    // What stays in the project is not written over the link.
+    // The item stays in the project, and sync does not replace the link with it.
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
     scratch.ok(&["evolve", "reject", &id]);
     let told = scratch.run(&["sync"]);
@@ -114,23 +114,23 @@ fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
 }
 
 #[test]
-fn a_links_text_as_a_file_is_that_link() {
+fn a_file_with_a_links_text_counts_as_the_link() {
     let scratch = linked();
-    // As git writes it where the disk has no links.
+    // git writes links like this on a disk without links.
     fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
     scratch.file("team/CLAUDE.md", "AGENTS.md");
     is_same(&scratch);
     assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(1));
     scratch.ok(&["export", "out"]);
     assert_eq!(leads_to(&scratch, "out/CLAUDE.md").as_deref(), Some("AGENTS.md"));
-    // A text of one's own is instructions.
+    // Any other text is instructions.
     scratch.file("team/CLAUDE.md", "Mind AGENTS.md\n");
     scratch.ok(&["sync"]);
     assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
-fn a_copy_follows_the_file_that_it_is_one_of() {
+fn a_copy_follows_its_original() {
     let scratch = Scratch::with_project();
     for plugin in ["x", "y"] {
         scratch.file(&format!("team/plugins/{plugin}/commands/go.md"), "---\ndescription: Go\n---\nGo to $1\n");
@@ -144,7 +144,7 @@ fn a_copy_follows_the_file_that_it_is_one_of() {
     assert_eq!(text("x").expect("a file"), text("y").expect("a file"));
     is_same(&scratch);
     assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().map(Vec::len), Some(1));
-    // One of the two says something else: it is an item by then.
+    // One of the copies changes, and becomes an item.
     scratch.file("team/plugins/y/commands/go.md", "---\ndescription: Go\n---\nGo away, $1\n");
     scratch.ok(&["sync"]);
     is_same(&scratch);
@@ -152,12 +152,12 @@ fn a_copy_follows_the_file_that_it_is_one_of() {
 }
 
 #[test]
-fn a_link_is_made_where_nothing_stands_and_leads_nowhere_else() {
+fn a_link_is_created_only_at_a_free_path_and_leads_nowhere_else() {
     let scratch = Scratch::with_project();
     scratch.file("tree/AGENTS.md", "Rules\n");
     symlink("AGENTS.md", scratch.path().join("tree/CLAUDE.md")).expect("a link");
     scratch.ok(&["import", "tree"]);
-    // The user's own, in one way or another.
+    // The user's own files and links are in the way.
     scratch.file("team/notes/x", "");
     symlink("notes", scratch.path().join("team/CLAUDE.md")).expect("a link");
     for (path, text) in

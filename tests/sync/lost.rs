@@ -1,4 +1,4 @@
-//! What a sync does not take, and what it does not lose.
+//! Tests of files that a sync does not take, and of changes that it must not lose.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn proposals(scratch: &Scratch) -> usize {
     scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map_or(0, Vec::len)
 }
 
-/// Another home that is synced with the same folder.
+/// Returns another home that is synced with the same folder.
 fn another(scratch: &Scratch) -> Scratch {
     let other = Scratch::with_project();
     other.ok(&["sync", &scratch.path().join("team").display().to_string()]);
@@ -35,7 +35,7 @@ fn another(scratch: &Scratch) -> Scratch {
 }
 
 #[test]
-fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
+fn sync_takes_what_import_takes_and_what_the_project_has() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "own", "file:///.config/own", "own\n"]);
     scratch.ok(&["resource", "create", "log", "file:///own.log", "log\n"]);
@@ -55,7 +55,7 @@ fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
     }
     scratch.ok(&["sync"]);
     assert_eq!(uris(&scratch, "p"), ["file:///.config/own", "file:///docs/a.md", "file:///own.log"]);
-    // What the project has goes on both ways, whatever its name is.
+    // Items of the project are synced both ways, whatever their names.
     scratch.file("team/.config/own", "theirs\n");
     scratch.file("team/own.log", "theirs\n");
     scratch.ok(&["sync"]);
@@ -63,7 +63,7 @@ fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
         assert_eq!(scratch.ok(&["resource", "show", name]), "theirs\n");
     }
     scratch.ok(&["sync", "--check"]);
-    // Another home has what the manifest lists, and an import of the folder takes no more.
+    // Another home gets what the manifest lists, and an import of the folder takes no more.
     assert!(uris(&another(&scratch), "p").contains(&"file:///.config/own".to_owned()));
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "import", "team"]);
@@ -75,7 +75,7 @@ fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
         "{imported:?}"
     );
     assert!(imported.contains(&"file:///docs/a.md".to_owned()), "{imported:?}");
-    // An export comes back whole, also from where ignore files name its files.
+    // An export can be imported completely, even if ignore files match its files.
     scratch.file(".gitignore", "*.log\n*.md\n");
     scratch.ok(&["prompt", "create", "described", "Say it.\n", "-d", "Said"]);
     scratch.ok(&["export", "out"]);
@@ -87,7 +87,7 @@ fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
     assert_eq!(shown("r")["text"], "Say it.\n");
 }
 
-/// A project whose items need the manifest, synced with `team`.
+/// Returns a project whose items need the manifest, synced with `team`.
 fn listed() -> Scratch {
     let scratch = Scratch::with_project();
     let create =
@@ -113,7 +113,7 @@ fn schema(scratch: &Scratch) -> [Value; 4] {
 }
 
 #[test]
-fn a_manifest_that_is_lost_is_written_anew() {
+fn a_lost_manifest_is_written_again() {
     let scratch = listed();
     let (manifest, before) = (text(&scratch, MANIFEST), schema(&scratch));
     assert_eq!(before[3], "The schema");
@@ -121,10 +121,10 @@ fn a_manifest_that_is_lost_is_written_anew() {
     for lost in [None, Some("{ \"version\": 1, \"files\": {} }\n")] {
         match lost {
             None => fs::remove_file(scratch.path().join(MANIFEST)).expect("gone"),
-            // One side of a conflict, taken as a whole.
+            // As after a merge in which one side of a conflict was taken as a whole.
             Some(other) => drop(scratch.file(MANIFEST, serde_less(&manifest, other))),
         }
-        // What changed meanwhile goes on.
+        // Changes from the meantime are still synced.
         scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
         let ran = scratch.run(&["sync"]);
         assert_eq!(ran.status, 0, "{ran}");
@@ -139,7 +139,7 @@ fn a_manifest_that_is_lost_is_written_anew() {
     assert_eq!(scratch.json(&["mcp", "list"]), servers);
 }
 
-/// Returns the manifest without its files, or `other` where it is not JSON.
+/// Returns the manifest without its files, or `other` if the manifest is not JSON.
 fn serde_less(manifest: &str, other: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(manifest) else { return other.to_owned() };
     value["files"] = serde_json::json!({});
@@ -147,7 +147,7 @@ fn serde_less(manifest: &str, other: &str) -> String {
 }
 
 #[test]
-fn what_is_unmerged_is_let_be() {
+fn files_with_conflict_markers_are_skipped() {
     const CONFLICT: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n";
     let scratch = listed();
     let manifest = text(&scratch, MANIFEST);
@@ -177,7 +177,7 @@ fn what_is_unmerged_is_let_be() {
     let ran = scratch.run(&["import", "team"]);
     assert!(ran.status == 1 && ran.stderr.contains("`new.md` is unmerged"), "{ran}");
     assert_eq!(uris(&scratch, "p"), ["db://schema/v1"]);
-    // Resolved, they are changes as any other.
+    // Once they are resolved, they are ordinary changes.
     scratch.file(review, "Ours and theirs.\n");
     scratch.file("team/new.md", "Both\n");
     scratch.ok(&["sync"]);
@@ -185,7 +185,7 @@ fn what_is_unmerged_is_let_be() {
 }
 
 #[test]
-fn what_git_has_no_single_version_of_is_let_be() {
+fn files_that_are_unmerged_in_git_are_skipped() {
     let scratch = Scratch::with_project();
     let shared = Upstream::new(&[]);
     let tree = shared.tree();
@@ -203,7 +203,7 @@ fn what_git_has_no_single_version_of_is_let_be() {
     shared.remove(two);
     shared.write(one, "One, edited.\n");
     shared.git(&["commit", "-qam", "edit"]);
-    // Each was changed by one side and deleted by the other; no markers stand in either.
+    // Each file was changed on one side and deleted on the other, so neither has conflict markers.
     let merge = tool("git").args(["merge", "-q", "other"]).current_dir(tree).output().expect("git starts");
     assert!(!merge.status.success());
     for _ in 0..2 {
@@ -223,7 +223,7 @@ fn what_git_has_no_single_version_of_is_let_be() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_file_whose_name_not_every_disk_takes_is_told_of() {
+fn a_file_whose_name_some_disks_refuse_is_reported() {
     use std::os::unix::ffi::OsStrExt as _;
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "one", "One.\n"]);
@@ -257,14 +257,14 @@ fn the_file_of_a_prompt_follows_its_name() {
     assert!(!is_there(&scratch, "team/.claude/commands/two.md") && !is_there(&scratch, "team/mcpkg.files"));
     assert!(!text(&scratch, MANIFEST).contains("second"), "it says nothing that the files say");
     scratch.ok(&["sync", "--check"]);
-    // Elsewhere the prompt is renamed, and nothing is proposed.
+    // The other home renames its prompt, and nothing is proposed.
     other.ok(&["sync"]);
     assert_eq!(other.ok(&["prompt", "show", "second"]), "Two.\n");
     assert_eq!(other.run(&["prompt", "show", "two"]).status, 1);
     assert!(other.ok(&["prompt", "history", "second"]).contains("create"));
     assert_eq!(proposals(&other), 0);
     other.ok(&["sync", "--check"]);
-    // What was changed in the folder as well stays where it is, so that nothing of it is lost.
+    // A file that was also changed in the folder stays where it is, so that no change is lost.
     scratch.ok(&["prompt", "rename", "second", "last"]);
     scratch.file("team/.claude/commands/second.md", "---\ndescription: Second\n---\nTwo, edited.\n");
     scratch.ok(&["sync"]);

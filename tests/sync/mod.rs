@@ -1,4 +1,4 @@
-//! What stands here and what stands elsewhere: merged, or proposed to a person.
+//! Tests of syncs between a project and a folder: changes are merged, or proposed to a person.
 
 mod both_ways;
 mod elsewhere;

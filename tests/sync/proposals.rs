@@ -1,4 +1,4 @@
-//! Proposals about content: kept, shown, accepted and rejected.
+//! Tests of proposals about content: storing, showing, accepting and rejecting them.
 
 use insta::assert_snapshot;
 use mcpkg_content::item::What;
@@ -9,7 +9,7 @@ use mcpkg_store::proposals::Origin;
 
 use crate::support::Scratch;
 
-/// Proposes something for the prompt `a`: this text and description, or that it goes.
+/// Proposes a new text and description for the prompt `a`, or its deletion.
 fn propose(scratch: &Scratch, change: Option<(&str, &str)>) -> i64 {
     let context = scratch.context();
     let proposed = context.write("test", "a", |db, project, author| {
@@ -62,7 +62,7 @@ fn a_change_is_shown_and_accepted_with_its_attributes() {
 }
 
 #[test]
-fn what_was_changed_meanwhile_is_not_overwritten() {
+fn a_change_since_the_proposal_is_not_overwritten() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "a", "one\n"]);
     let id = propose(&scratch, Some(("two\n", "Counts"))).to_string();
@@ -76,7 +76,7 @@ fn what_was_changed_meanwhile_is_not_overwritten() {
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "a"]), "three\n");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"][0]["state"], "open");
-    // A newer one takes its place.
+    // A newer proposal replaces it.
     let id = propose(&scratch, Some(("four\n", "Counts"))).to_string();
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(1));
     assert_eq!(scratch.ok(&["evolve", "reject", &id]), format!("Rejected proposal {id}\n"));
@@ -113,7 +113,7 @@ fn a_proposal_that_replaces_another_has_a_number_of_its_own_and_stays_known() {
     assert_ne!(propose(&scratch, Some(("three\n", "Counts"))), first);
     let accepted = scratch.run(&["evolve", "accept", &first.to_string()]);
     assert!(accepted.status == 1 && accepted.stderr.contains("has no proposal"), "{accepted}");
-    // Of a synced folder: the file and the project say different things, and the project says something else again.
+    // In a synced folder: the file and the project differ, and then the project changes again.
     let scratch = Scratch::with_project();
     scratch.file("team/doc.md", "there\n");
     scratch.ok(&["resource", "create", "doc", "file:///doc.md", "here\n"]);

@@ -1,4 +1,4 @@
-//! MCP servers of a project and of a folder: in the manifest, and in the files of agents.
+//! Tests of MCP servers in a project and a folder: in the manifest, and in the files of agents.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn text(scratch: &Scratch, path: &str) -> String {
     fs::read_to_string(scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A file of Claude Code with a server `b` of these arguments.
+/// Returns a file of Claude Code with a server `b` that has these arguments.
 fn file(args: &str) -> String {
     format!(
         "{{\n  \"mcpServers\": {{\n    \"b\": {{\n      \"command\": \"b\",\n      \"args\": [\"{args}\"],\n      \"env\": {{\n        \
@@ -19,7 +19,7 @@ fn file(args: &str) -> String {
     )
 }
 
-/// A project with a server that was added here, and one in the file of an agent, synced with `team`.
+/// Returns a project with a server that was added here, and one from an agent's file, synced with `team`.
 fn synced() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "review", "Review it.\n"]);
@@ -30,14 +30,14 @@ fn synced() -> Scratch {
     scratch
 }
 
-/// Another home that is synced with the same folder.
+/// Returns another home that is synced with the same folder.
 fn another(scratch: &Scratch) -> Scratch {
     let other = Scratch::with_project();
     other.ok(&["sync", &scratch.path().join("team").display().to_string()]);
     other
 }
 
-/// The servers of a home by name, without what each home has for itself.
+/// Returns the servers of a home, without the fields that differ between homes.
 fn servers(scratch: &Scratch) -> Vec<Value> {
     let list = scratch.json(&["mcp", "list"]);
     let names = list["servers"].as_array().expect("a list").iter().map(|server| server["name"].clone());
@@ -61,7 +61,7 @@ fn is_enabled(scratch: &Scratch, name: &str) -> Value {
     scratch.json(&["mcp", "show", name])["enabled"].clone()
 }
 
-/// The servers that the manifest of the folder lists.
+/// Returns the servers in the folder's manifest.
 fn listed(scratch: &Scratch) -> Value {
     let manifest: Value = serde_json::from_str(&text(scratch, "team/mcpkg.export.json")).expect("JSON");
     manifest["servers"].clone()
@@ -74,7 +74,7 @@ fn is_settled(scratch: &Scratch) {
 }
 
 #[test]
-fn servers_stand_in_the_folder_as_an_export_writes_them() {
+fn servers_are_written_to_the_folder_as_by_an_export() {
     let scratch = synced();
     scratch.ok(&["export", "out"]);
     for path in ["mcpkg.export.json", ".mcp.json"] {
@@ -91,7 +91,7 @@ fn servers_stand_in_the_folder_as_an_export_writes_them() {
 }
 
 #[test]
-fn a_server_that_others_brought_is_switched_off_and_refers_to_its_secrets() {
+fn a_server_from_others_is_disabled_and_refers_to_its_secrets() {
     let scratch = synced();
     let other = Scratch::with_project();
     let team = scratch.path().join("team").display().to_string();
@@ -113,7 +113,7 @@ fn a_server_that_others_brought_is_switched_off_and_refers_to_its_secrets() {
     }
     assert_eq!(server(&other, "a")["env"]["A_TOKEN"], json!([{ "env": "A_TOKEN" }]));
     assert_eq!(server(&other, "b")["env"]["TOKEN"], json!([{ "env": "TOKEN" }]));
-    // Each user decides what is switched on, so that the folder says nothing else than before.
+    // Each user decides which servers are enabled, so the folder does not change.
     let before = text(&scratch, "team/mcpkg.export.json");
     other.ok(&["mcp", "set", "a", "--enabled", "true"]);
     other.ok(&["sync"]);
@@ -121,7 +121,7 @@ fn a_server_that_others_brought_is_switched_off_and_refers_to_its_secrets() {
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/mcpkg.export.json"), before);
     is_settled(&other);
-    // What runs something else than before is off again.
+    // A server that runs something else than before is disabled again.
     scratch.ok(&["mcp", "set", "a", "--", "npx", "-y", "other"]);
     scratch.ok(&["sync"]);
     let ran = other.run(&["sync"]);
@@ -204,7 +204,7 @@ fn changes_of_different_parts_of_a_server_are_merged() {
     }
 }
 
-/// Both changed the arguments of `b`.
+/// Both sides change the arguments of `b`.
 fn in_conflict() -> Scratch {
     let scratch = synced();
     scratch.file("team/.mcp.json", file("theirs"));
@@ -247,7 +247,7 @@ fn a_server_that_both_changed_is_proposed() {
        ],
        "env": [
     "#);
-    // What else is written lets it be.
+    // The next sync writes other changes, but not this server.
     scratch.ok(&["mcp", "set", "a", "-d", "The first"]);
     assert_eq!(scratch.run(&["sync"]).status, 1);
     assert_eq!(listed(&scratch)[0]["description"], "The first");
@@ -297,7 +297,7 @@ fn a_server_that_was_deleted_here_is_proposed_for_the_folder() {
       "mcpServers": {}
     }
     "#);
-    // For the other home it was deleted in the folder.
+    // For the other home, the server was deleted in the folder.
     let ran = other.run(&["sync"]);
     assert!(
         ran.status == 1 && ran.stderr.contains("MCP server 'b' (`mcp_server:b`): was deleted from the folder"),
@@ -355,7 +355,7 @@ fn two_servers_of_one_name_are_a_conflict() {
 }
 
 #[test]
-fn a_server_in_a_file_that_is_never_written_is_let_be() {
+fn a_server_in_a_file_that_is_never_written_is_skipped() {
     const VALUE: &str = "hunter-two-of-the-user";
     let scratch = synced();
     let with_value = file("b").replace("${TOKEN}", VALUE);
@@ -392,7 +392,7 @@ fn a_file_that_both_changed_keeps_its_servers_apart() {
     2	open	change	mcp_server:b	mcp_server:b
     ");
     assert_eq!(text(&scratch, "team/.mcp.json"), file("theirs"));
-    // The server is taken, the text of the file is not.
+    // Take the server, but not the text of the file.
     scratch.ok(&["evolve", "accept", "2"]);
     scratch.ok(&["evolve", "reject", "1"]);
     scratch.ok(&["sync"]);
@@ -414,7 +414,7 @@ fn a_manifest_that_names_a_server_twice_is_refused() {
 }
 
 #[test]
-fn a_change_of_a_server_is_seen_where_no_file_was_touched() {
+fn a_change_of_a_server_is_noticed_without_a_change_of_a_file() {
     let scratch = synced();
     for _ in 0..2 {
         scratch.ok(&["sync"]);
@@ -448,7 +448,7 @@ fn the_servers_of_a_file_that_cannot_be_read_are_not_taken_for_deleted() {
 }
 
 #[test]
-fn a_server_whose_file_waits_for_a_person_is_let_be() {
+fn a_server_whose_file_waits_for_a_person_is_skipped() {
     let scratch = synced();
     scratch.file("team/.mcp.json", file("b").replace("{\n  \"mcp", "{\n  \"theirs\": 1,\n  \"mcp"));
     scratch.file("repo/.mcp.json", file("b").replace("{\n  \"mcp", "{\n  \"ours\": 1,\n  \"mcp"));

@@ -1,4 +1,4 @@
-//! Two homes that share a folder: whatever each does, nothing is lost, and they come together.
+//! Tests with two homes that share a folder: whatever each of them does, nothing is lost, and both become the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 use crate::support::{Scratch, config, folder};
 
-/// Two homes, each with a project `p`, and a folder.
+/// Two homes, each with a project `p`, and the folder that they share.
 struct Homes {
     homes: [(Scratch, Context); 2],
     folder: tempfile::TempDir,
-    /// How many lines were made: no two are the same.
+    /// The number of lines so far. No two lines are the same.
     made: usize,
-    /// Those that were written.
+    /// The lines that were written.
     written: Vec<String>,
 }
 
-/// A place in a text, whatever its length: a part of 2^64.
+/// A position in a text of any length, as a fraction of 2^64.
 #[derive(Clone, Copy, Debug)]
 struct At(u64);
 
@@ -32,26 +32,26 @@ impl At {
     }
 }
 
-/// What is done.
+/// An action in a home or in the folder.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A home adds a line to an item, which is made where it is not there.
+    /// A home adds a line to an item, and creates the item if it does not exist.
     Edit { home: bool, item: usize, at: At },
-    /// Somebody adds a line to a file of the folder.
+    /// A line is added to a file in the folder.
     EditFile { item: usize, at: At },
     /// A home deletes an item.
     Delete { home: bool, item: usize },
-    /// Somebody deletes a file.
+    /// A file is deleted in the folder.
     DeleteFile { item: usize },
     /// A home renames an item.
     Rename { home: bool, item: usize },
     /// A home syncs.
     Sync { home: bool },
-    /// A home decides about its proposals.
+    /// A home accepts or rejects its proposals.
     Decide { home: bool, accept: bool },
 }
 
-/// The items: prompts, a document, an MCP server of the manifest and one of an agent's file; their names and files.
+/// The names and files of the items: prompts, a document, an MCP server of the manifest, and one of an agent's file.
 const ITEMS: [(&str, &str); 6] = [
     ("a", ".claude/commands/a.md"),
     ("b", ".claude/commands/b.md"),
@@ -87,7 +87,7 @@ fn steps(deletes: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(all, 1..24)
 }
 
-/// The contents of a home by kind and name.
+/// The content of each item of a home, by kind and name.
 type Items = BTreeMap<(String, String), String>;
 
 fn items(context: &Context) -> Items {
@@ -101,7 +101,7 @@ fn items(context: &Context) -> Items {
     items.expect("the items")
 }
 
-/// Runs an operation in this process and returns its data.
+/// Runs an operation in this process.
 fn run(context: &Context, cli: &[&str], arguments: Value) -> mcpkg_base::error::Result<mcpkg_core::op::Reply> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments)?.run(context)
@@ -127,15 +127,15 @@ impl Homes {
         run(self.context(home), &["sync"], json!({ "folder": folder })).expect("the sync")
     }
 
-    /// Returns a line that is not written yet.
+    /// Returns a new line.
     fn line(&mut self) -> String {
         self.made += 1;
         format!("line {}", self.made)
     }
 
-    /// Puts a new line among the arguments of a server; returns both.
+    /// Adds a new line to the arguments of a server. Returns the arguments and the line.
     fn edited_arguments(&mut self, args: &Value, at: &At) -> (Vec<String>, String) {
-        // The project keeps each as a list of parts, a file as it is.
+        // The project stores each argument as a list of parts, a file as a string.
         let text = |arg: &Value| arg.as_str().or(arg[0].as_str()).expect("an argument").to_owned();
         let mut args: Vec<String> = args.as_array().into_iter().flatten().map(text).collect();
         let line = self.line();
@@ -143,7 +143,7 @@ impl Homes {
         (args, line)
     }
 
-    /// A home makes a server, or gives it an argument more.
+    /// Creates a server in a home, or adds an argument to it.
     fn edit_server(&mut self, home: bool, name: &str, known: Option<&str>, at: &At) {
         let known: Option<Value> = known.map(|known| serde_json::from_str(known).expect("JSON"));
         let (args, line) =
@@ -155,7 +155,7 @@ impl Homes {
         }
     }
 
-    /// Somebody gives a server an argument more in the manifest, or in the file of an agent.
+    /// Adds an argument to a server in the manifest or in an agent's file.
     fn edit_server_file(&mut self, item: usize, at: &At) {
         let (name, _) = ITEMS[item];
         let path = self.path(item);
@@ -178,7 +178,7 @@ impl Homes {
         self.written.push(line);
     }
 
-    /// Somebody takes a server out of the manifest.
+    /// Deletes a server from the manifest.
     fn delete_listed(&self, item: usize) {
         let Ok(text) = fs::read(self.path(item)) else { return };
         let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
@@ -188,11 +188,11 @@ impl Homes {
         fs::write(self.path(item), manifest.to_string()).expect("a file");
     }
 
-    /// Puts a new line somewhere into a text; returns both.
+    /// Inserts a new line into a text. Returns the text and the line.
     fn edited(&mut self, text: &str, at: &At) -> (String, String) {
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let line = self.line() + "\n";
-        // Front matter stays as it is.
+        // Front matter is not changed.
         let first = lines.iter().rposition(|line| *line == "---\n").map_or(0, |at| at + 1);
         lines.insert(first + at.index(lines.len() - first + 1), &line);
         (lines.concat(), line.trim_end().to_owned())
@@ -208,7 +208,7 @@ impl Homes {
         for proposal in open {
             let cli = ["evolve", if accept { "accept" } else { "reject" }];
             if run(context, &cli, json!({ "id": proposal.id })).is_err() {
-                // What was changed since is proposed again by the next sync.
+                // The item was changed since. Reject the proposal, and the next sync makes another one.
                 run(context, &["evolve", "reject"], json!({ "id": proposal.id })).expect("it is open");
             }
         }
@@ -232,7 +232,7 @@ impl Homes {
                 if let (Some(uri), "create") = (uri, verb) {
                     arguments["uri"] = uri.into();
                 }
-                // Another item may have its URI by now.
+                // Another item may already have this URI.
                 if run(self.context(*home), &[kind, verb], arguments).is_ok() {
                     self.written.push(line);
                 }
@@ -250,7 +250,7 @@ impl Homes {
                 let (name, _) = ITEMS[*item];
                 let (_, command) = kind(name);
                 let verb = if command == "mcp" { "remove" } else { "delete" };
-                // It may not be there.
+                // The item may not exist.
                 let _ = run(self.context(*home), &[command, verb], json!({ "name": name }));
             }
             Step::DeleteFile { item } if ITEMS[*item].0 == "listed" => self.delete_listed(*item),
@@ -266,13 +266,13 @@ impl Homes {
         self.folder.path().join(ITEMS[item].1)
     }
 
-    /// Renames a prompt or a server; there may be none.
+    /// Renames a prompt or a server, if it exists.
     fn rename(&self, home: bool, name: &str, to: &str) {
         let _ = run(self.context(home), &["mcp", "set"], json!({ "name": name, "rename": to }));
         let _ = run(self.context(home), &["prompt", "rename"], json!({ "name": name, "to": to }));
     }
 
-    /// Renames what has a name that something else has in the folder, as the user is told to.
+    /// Renames items whose name something else in the folder has, as the message asks the user to.
     fn make_way(&self, home: bool, round: usize, data: &Value) {
         for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "skipped") {
             let name = item["item"].as_str().and_then(|label| label.split('\'').nth(1)).expect("a name");
@@ -280,7 +280,7 @@ impl Homes {
         }
     }
 
-    /// All lines that stand anywhere: in the homes, in the folder, in what is proposed.
+    /// Returns all lines in the homes, in the folder and in proposals.
     fn lines(&self) -> BTreeSet<String> {
         let mut texts: Vec<String> = Vec::new();
         for home in [false, true] {
@@ -297,7 +297,7 @@ impl Homes {
     }
 }
 
-/// The lines in a text that were made, also where they are the arguments of a server.
+/// Returns the lines of these tests in a text, including arguments of servers.
 fn lines(text: &str) -> impl Iterator<Item = String> {
     text.match_indices("line ").map(|(at, word)| {
         let number: String = text[at + word.len()..].chars().take_while(char::is_ascii_digit).collect();
@@ -305,7 +305,7 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The texts of the files below a folder.
+/// Returns the texts of the files below a folder.
 fn files(folder: &Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -314,7 +314,7 @@ fn files(folder: &Path) -> Vec<String> {
     texts
 }
 
-/// Syncs both homes, deciding as told, until both say that nothing is left; returns after how many rounds.
+/// Syncs both homes and decides about proposals until nothing is left to do. Returns the number of rounds.
 fn come_together(homes: &Homes, accepts: &[bool]) -> usize {
     for (round, accept) in accepts.iter().cycle().take(12).enumerate() {
         let mut quiet = true;
@@ -332,7 +332,8 @@ fn come_together(homes: &Homes, accepts: &[bool]) -> usize {
     panic!("they do not come together: {:?} {:?}", homes.sync(false).data, homes.sync(true).data);
 }
 
-/// Does the steps; no line may be lost where nothing is deleted. Then the homes come together, and a third has the same.
+/// Performs the steps. Checks that no line is lost unless something is deleted, that the homes become the same, and
+/// that a third home gets the same items.
 fn lived(steps: &[Step], accepts: &[bool], deletes: bool) -> Result<(), TestCaseError> {
     let mut homes = Homes::new();
     for step in steps {
@@ -344,7 +345,7 @@ fn lived(steps: &[Step], accepts: &[bool], deletes: bool) -> Result<(), TestCase
     }
     come_together(&homes, accepts);
     prop_assert_eq!(homes.items(false), homes.items(true));
-    // A third home that sees nothing but the folder has the same.
+    // A third home, which knows only the folder, gets the same items.
     let expected = homes.items(false);
     let third = Homes { folder: homes.folder, ..Homes::new() };
     let reply = third.sync(false);
@@ -355,9 +356,9 @@ fn lived(steps: &[Step], accepts: &[bool], deletes: bool) -> Result<(), TestCase
 }
 
 #[test]
-fn an_item_that_one_home_renamed_and_the_other_deleted_comes_to_rest() {
+fn renaming_an_item_in_one_home_and_deleting_it_in_the_other_converges() {
     let at = At(0);
-    // A prompt, a document and both kinds of servers.
+    // Prompts, a document and both kinds of servers.
     for item in 2..ITEMS.len() {
         let both = [Step::Edit { home: false, item, at }, Step::Sync { home: false }, Step::Sync { home: true }];
         let renamed = Step::Rename { home: false, item };
@@ -373,7 +374,7 @@ fn an_item_that_one_home_renamed_and_the_other_deleted_comes_to_rest() {
 }
 
 #[test]
-fn a_new_name_that_something_else_has_in_the_other_home_is_not_forgotten() {
+fn a_rename_to_a_name_that_is_taken_in_the_other_home_is_not_forgotten() {
     let mut homes = Homes::new();
     let edit = Step::Edit { home: false, item: 2, at: At(0) };
     for step in [edit, Step::Sync { home: false }, Step::Sync { home: true }] {
@@ -419,7 +420,7 @@ proptest! {
     }
 
     #[test]
-    fn two_homes_over_one_folder_come_together(steps in steps(true), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
+    fn two_homes_over_one_folder_become_the_same(steps in steps(true), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
         lived(&steps, &accepts, true)?;
     }
 }
