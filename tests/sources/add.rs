@@ -1,4 +1,4 @@
-//! `source add`, `list`, `show`, `outdated` and `remove`.
+//! Tests of `source add`, `list`, `show`, `outdated` and `remove`.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::{ALL, kit, with_kit};
 use crate::support::{Scratch, Upstream, skill};
 
 #[test]
-fn what_comes_is_shown_and_nothing_of_it_is_run() {
+fn the_content_is_shown_and_nothing_in_it_is_run() {
     let upstream = kit();
     let scratch = Scratch::with_project();
     let shown = scratch.ok(&[&["source", "add", &upstream.url(), "--dry-run"], &ALL[..]].concat());
@@ -47,7 +47,7 @@ fn what_comes_is_shown_and_nothing_of_it_is_run() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_said_and_a_prefix_helps() {
+fn a_name_that_is_taken_is_reported_and_a_prefix_helps() {
     let (one, other) = (kit(), kit());
     let scratch = with_kit(&one);
     let again = scratch.run(&["source", "add", &one.url(), "--yes"]);
@@ -121,7 +121,7 @@ fn a_folder_and_a_bundle_are_sources_too() {
     scratch.ok(&["source", "add", &bundle, "--prefix", "b", "--yes"]);
     assert_eq!(scratch.json(&["source", "show", "kit"])["kind"], "git");
     scratch.ok(&["resource", "show", "skill://b-pdf/SKILL.md"]);
-    // A folder is taken as import takes it: .gitignore leaves out the skill that git does not track.
+    // A folder is read as by an import: .gitignore excludes the skill that git does not track.
     upstream.write("skills/own/SKILL.md", "---\nname: own\ndescription: Own\n---\n");
     let tree = upstream.tree().display().to_string();
     scratch.ok(&[&["source", "add", &tree, "--yes"], &ALL[..]].concat());
@@ -135,7 +135,7 @@ fn a_folder_and_a_bundle_are_sources_too() {
 }
 
 #[test]
-fn outdated_tells_and_check_exits_with_3() {
+fn outdated_reports_and_check_exits_with_3() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     assert_eq!(scratch.run(&["source", "outdated", "--check"]).status, 0);
@@ -155,7 +155,7 @@ fn remove_leaves_the_items() {
     assert!(ran.status == 0 && ran.stdout.contains("the project keeps 9 items"), "{ran}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
-    // What a source brought is kept by nothing else once a project is deleted.
+    // After a project is deleted, nothing else keeps the content of its sources.
     let upstream = kit();
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "source", "add", &upstream.url(), "--yes"]);
@@ -164,7 +164,7 @@ fn remove_leaves_the_items() {
 }
 
 #[test]
-fn a_tree_that_means_harm_writes_nowhere_else() {
+fn a_hostile_tree_writes_nowhere_else() {
     let upstream = Upstream::new(&[("skills/a/SKILL.md", &skill("a", "x\n"))]);
     let outside = tempfile::tempdir().expect("a folder");
     fs::write(outside.path().join("secret.md"), "secret").expect("a file");
@@ -175,14 +175,14 @@ fn a_tree_that_means_harm_writes_nowhere_else() {
         std::os::unix::fs::symlink(format!("{target}/secret.md"), upstream.tree().join("skills/a/secret.md"))
             .expect("a link");
     }
-    // Attributes that would run a filter, or change line ends, in a checkout.
+    // Attributes that run a filter or change line endings during a checkout.
     upstream.write(".gitattributes", "*.md text eol=crlf filter=evil\n");
     upstream.write(".gitmodules", "[submodule \"s\"]\n\tpath = s\n\turl = ext::sh -c 'touch ran'\n");
     let commit = upstream.git(&["rev-parse", "HEAD"]);
     upstream.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},s")]);
     upstream.git(&["add", "-f", "skills", ".gitattributes", ".gitmodules"]);
     upstream.git(&["commit", "-q", "-m", "evil"]);
-    // A tree with `..` in it, as no git writes one by itself.
+    // A tree with `..` in it, which git itself never writes.
     let blob = upstream.git(&["rev-parse", "HEAD:skills/a/SKILL.md"]);
     upstream.git(&["push", "-q", "origin", "main"]);
     let scratch = Scratch::with_project();
@@ -200,7 +200,7 @@ fn a_tree_that_means_harm_writes_nowhere_else() {
 }
 
 #[test]
-fn a_database_of_somebody_elses_makes_nobody_fetch() {
+fn a_database_of_somebody_else_causes_no_fetch() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     upstream.commit(&[("AGENTS.md", "Be briefer.\n")]);

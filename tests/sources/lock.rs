@@ -1,24 +1,24 @@
-//! `source lock` and `source install`.
+//! Tests of `source lock` and `source install`.
 
 use std::fs;
 
 use super::{kit, with_kit};
 use crate::support::{Scratch, skill};
 
-/// The items of a project, with their SHA-256.
+/// Returns the items of the source, with their SHA-256.
 fn items(scratch: &Scratch) -> serde_json::Value {
     scratch.json(&["source", "show", "kit"])["items"].clone()
 }
 
 #[test]
-fn a_lock_brings_exactly_the_same_or_nothing() {
+fn a_lock_installs_exactly_the_same_content_or_nothing() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     let before = items(&scratch);
     scratch.ok(&["source", "lock"]);
     let lock = fs::read_to_string(scratch.path().join("mcpkg.lock")).expect("the lock");
     assert_eq!(scratch.ok(&["source", "lock", "--locked-file", "-"]), lock, "it is the same each time");
-    // Upstream goes on; what was locked is what comes.
+    // Upstream changes, but an install gives the locked commit.
     upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "later\n"))]);
     let fresh = Scratch::with_project();
     let path = scratch.path().join("mcpkg.lock").display().to_string();
@@ -27,7 +27,7 @@ fn a_lock_brings_exactly_the_same_or_nothing() {
     fresh.ok(&["source", "install", "--locked", &path, "--yes"]);
     assert_eq!(items(&fresh), before);
     assert_eq!(fresh.ok(&["source", "lock", "--locked-file", "-"]), lock);
-    // It goes on from there.
+    // Updates still work after an install.
     fresh.ok(&["source", "update"]);
     assert!(fresh.ok(&["resource", "show", "skill://pdf/SKILL.md"]).contains("later"));
 
@@ -63,10 +63,10 @@ fn a_lock_is_installed_offline_from_the_mirror_or_a_bundle() {
     let before = items(&scratch);
     let lock = scratch.path().join("mcpkg.lock").display().to_string();
     drop(upstream);
-    // The mirror in this user's cache has the commit.
+    // The mirror in this user's cache contains the commit.
     scratch.ok(&["project", "create", "second"]);
     scratch.ok(&["-p", "second", "source", "install", "--locked", &lock, "--yes"]);
-    // Another user has none.
+    // Another user has no mirror.
     let fresh = Scratch::with_project();
     let ran = fresh.run(&["source", "install", "--locked", &lock, "--yes"]);
     assert_eq!(ran.status, 1, "{ran}");
@@ -86,7 +86,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
         scratch.path().join(name).display().to_string()
     };
     let first = lock("first.lock");
-    // What each file was there; what was changed here is told beside it.
+    // Returns the SHA-256 of each file as the source had it, without changes that were made here.
     let read = || {
         let all = items(&scratch).as_array().expect("items").clone();
         all.into_iter().map(|item| (item["path"].clone(), item["sha256"].clone())).collect::<Vec<_>>()
@@ -105,7 +105,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     scratch.ok(&["source", "update"]);
     let second = lock("second.lock");
     let after = read();
-    // Back to the first, with what was changed here, and forward again.
+    // Go back to the first commit while keeping a change that was made here, and then forward again.
     scratch.ok(&["prompt", "update", "commit", "Mine.\n"]);
     let moved = install(&first);
     assert!(
@@ -117,7 +117,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     assert!(moved.stderr.contains("`mcpkg skill restore xlsx` restores the skill"), "{moved}");
     assert_eq!(read(), after);
     assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "---\ndescription: Commit\n---\nMine.\n");
-    // Another source of the name is not touched.
+    // A different source with the same name is not changed.
     let text = fs::read_to_string(&first).expect("the lock");
     let other = scratch.file("other.lock", text.replace("refs/heads/main", "refs/heads/other")).display().to_string();
     let refused = install(&other);

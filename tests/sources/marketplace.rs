@@ -1,11 +1,11 @@
-//! Marketplaces: the plugins that a repository lists.
+//! Tests of marketplaces: the plugins that a repository lists.
 
 use serde_json::{Value, json};
 
 use super::{done, update};
 use crate::support::{Scratch, Upstream, skill};
 
-/// A repository with two plugins, one that its marketplace takes from the root, and two in other places.
+/// Returns a repository with two plugins in folders, one at its root, and two in other places.
 fn market() -> Upstream {
     let marketplace = json!({
         "name": "market", "owner": { "name": "o" },
@@ -29,7 +29,7 @@ fn market() -> Upstream {
     ])
 }
 
-/// The names of the project's skills.
+/// Returns the names of the project's skills.
 fn skills(scratch: &Scratch) -> Vec<Value> {
     let listed = scratch.json(&["skill", "list"]);
     let skills = listed["skills"].as_array().expect("skills").iter().filter(|skill| skill["from"] == "skill");
@@ -37,7 +37,7 @@ fn skills(scratch: &Scratch) -> Vec<Value> {
 }
 
 #[test]
-fn the_plugins_are_listed_and_all_are_taken_without_a_choice() {
+fn the_plugins_are_listed_and_by_default_all_are_taken() {
     let upstream = market();
     let scratch = Scratch::with_project();
     let shown = scratch.run(&["source", "add", &upstream.url(), "--dry-run"]);
@@ -70,7 +70,7 @@ fn chosen_plugins_are_taken_alone_and_an_update_stays_with_them() {
     assert_eq!(skills(&scratch), ["art", "rebase"]);
     scratch.ok(&["prompt", "show", "commit"]);
 
-    // What changes in another plugin is not taken, and a new plugin is named with the command that takes it.
+    // Changes in other plugins are not taken. For a new plugin, the output names the command that takes it.
     let text = std::fs::read_to_string(upstream.tree().join(".claude-plugin/marketplace.json")).expect("a file");
     let mut listed: Value = serde_json::from_str(&text).expect("JSON");
     let plugins = listed["plugins"].as_array_mut().expect("plugins");
@@ -88,14 +88,14 @@ fn chosen_plugins_are_taken_alone_and_an_update_stays_with_them() {
     let updated = update(&scratch, &["kit", "--plugin", "new"]);
     assert_eq!(done(&updated), [("plugins/new/skills/fresh/SKILL.md".to_owned(), "created".to_owned())]);
     assert_eq!(skills(&scratch), ["art", "fresh", "rebase"]);
-    // The lock keeps the choice.
+    // The lock stores the choice.
     scratch.ok(&["source", "lock"]);
     let fresh = Scratch::with_project();
     let lock = scratch.path().join("mcpkg.lock").display().to_string();
     fresh.ok(&["source", "install", "--locked", &lock, "--yes"]);
     assert_eq!(skills(&fresh), ["art", "fresh", "rebase"]);
 
-    // A plugin that is no longer listed goes, and one without a marketplace at all changes nothing.
+    // A plugin that is no longer listed is removed. If the marketplace is missing, nothing changes.
     listed["plugins"].as_array_mut().expect("plugins").retain(|plugin| plugin["name"] != "new");
     upstream.commit(&[(".claude-plugin/marketplace.json", &listed.to_string())]);
     let ran = scratch.run(&["source", "update"]);
@@ -143,7 +143,7 @@ fn a_folder_that_only_the_marketplace_calls_a_plugin_is_one() {
 }
 
 #[test]
-fn the_lists_of_an_entry_say_what_files_are() {
+fn the_lists_of_an_entry_decide_the_types_of_files() {
     let listed = json!({ "plugins": [
         { "name": "api", "source": "./", "strict": false, "agents": ["./experts/api.md"], "commands": ["./tools/deploy.md"] },
         { "name": "web", "source": "./", "strict": false, "agents": ["./experts/web.md"] },
@@ -169,7 +169,7 @@ fn the_lists_of_an_entry_say_what_files_are() {
 }
 
 #[test]
-fn a_marketplace_that_means_harm_gives_nothing_from_elsewhere() {
+fn a_hostile_marketplace_gives_nothing_from_elsewhere() {
     let outside = tempfile::tempdir().expect("a folder");
     let secret = skill("secret", "secret\n");
     std::fs::create_dir_all(outside.path().join("skills/secret")).expect("a folder");
@@ -213,7 +213,7 @@ fn a_marketplace_that_means_harm_gives_nothing_from_elsewhere() {
 
 #[cfg(unix)]
 #[test]
-fn a_plugin_has_what_its_links_lead_to() {
+fn a_plugin_contains_the_targets_of_its_links() {
     let upstream = market();
     std::os::unix::fs::symlink("../../../skills/other", upstream.tree().join("plugins/docs/skills/other"))
         .expect("a link");

@@ -1,4 +1,4 @@
-//! Sources: content of repositories and folders, added, updated, locked and installed.
+//! Tests of sources: adding, updating, locking and installing content of repositories and folders.
 
 mod add;
 mod lock;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Scratch, Upstream, skill};
 
-/// A repository with a skill of two files, a prompt, a subagent, instructions, a document, and what is left out.
+/// Returns a repository with two skills, a prompt, a subagent, instructions, a document, and files that are skipped.
 fn kit() -> Upstream {
     let upstream = Upstream::new(&[
         ("skills/pdf/SKILL.md", &skill("pdf", "one\n\ntwo\n\nthree\n")),
@@ -40,27 +40,27 @@ fn set_executable(path: &std::path::Path) {
 #[cfg(not(unix))]
 fn set_executable(_: &std::path::Path) {}
 
-/// The options with which a source takes all files: what no agent reads, and `AGENTS.md` at its root too.
+/// The options with which a source takes all files, including those that no agent reads and the root's `AGENTS.md`.
 const ALL: [&str; 4] = ["--only", "AGENTS.md", "--only", "*"];
 
-/// A project with the source `kit`, of which all files were taken.
+/// Returns a project with all files of the source `kit`.
 fn with_kit(upstream: &Upstream) -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&[&["source", "add", &upstream.url(), "--yes"], &ALL[..]].concat());
     scratch
 }
 
-/// Runs `source update`, which must succeed, and returns what it says of the one source.
+/// Runs `source update`, which must succeed, and returns its data about the only source.
 fn update(scratch: &Scratch, arguments: &[&str]) -> Value {
     scratch.json(&[&["source", "update"], arguments].concat())["sources"][0].clone()
 }
 
-/// The text of a skill's file here.
+/// Returns the text of a skill's file in the project.
 fn text(scratch: &Scratch, uri: &str) -> String {
     scratch.ok(&["resource", "show", uri])
 }
 
-/// What is done with each file that is not kept.
+/// Returns what an update did with each file that changed.
 fn done(updated: &Value) -> Vec<(String, String)> {
     let items = updated["items"].as_array().expect("items");
     items
@@ -71,7 +71,7 @@ fn done(updated: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The open proposals: what they would do, and for what.
+/// Returns the action and the item of each open proposal.
 fn proposals(scratch: &Scratch) -> Vec<(String, String)> {
     let listed = scratch.json(&["evolve", "list"]);
     let listed = listed["data"]["proposals"].as_array().expect("proposals").clone();

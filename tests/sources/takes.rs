@@ -1,4 +1,4 @@
-//! Which files of a source become items: what an agent of the project would read.
+//! Tests of which files of a source become items: those that an agent of the project would read.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ const UNREAD: &str = "that no agent reads";
 const THEIRS: &str = "for the repository's contributors";
 
 #[test]
-fn what_is_left_out_is_said_with_the_command_that_takes_it() {
+fn skipped_files_are_reported_with_the_command_that_takes_them() {
     let upstream = kit();
     upstream.commit(&[(".claude/settings.json", "{}\n"), (".github/copilot-instructions.md", "Ours.\n")]);
     let scratch = Scratch::with_project();
@@ -47,7 +47,7 @@ fn what_is_left_out_is_said_with_the_command_that_takes_it() {
         assert_eq!(scratch.run(&["resource", "show", gone]).status, 1, "{gone}");
     }
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
-    // An update stays with that.
+    // An update keeps this choice.
     upstream.commit(&[("docs/more.md", "# More\n"), ("CLAUDE.md", "For us.\n"), ("AGENTS.md", "Changed.\n")]);
     assert_eq!(update(&scratch, &[])["items"], serde_json::json!([]));
     let documents = follow(&scratch, &added, UNREAD);
@@ -64,13 +64,14 @@ fn what_is_left_out_is_said_with_the_command_that_takes_it() {
 }
 
 #[test]
-fn wildcards_do_not_name_what_is_for_contributors() {
+fn wildcards_do_not_match_files_for_contributors() {
     let upstream = kit();
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--only", "*.md", "--yes"]);
     scratch.ok(&["resource", "show", "file:///kit/README.md"]);
     assert_eq!(scratch.run(&["resource", "show", "instructions://AGENTS.md"]).status, 1);
-    // A folder of the repository that is named says so, and an import of one's own folder takes it.
+    // A folder of the repository that is given with `--path` is taken with its instructions, and so are those of a
+    // user's own folder.
     let upstream = Upstream::new(&[("x/CLAUDE.md", "Of x.\n"), ("x/skills/a/SKILL.md", &skill("a", "x\n"))]);
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--path", "x", "--yes"]);
@@ -90,7 +91,7 @@ fn a_repository_of_documents_names_the_command_that_takes_them() {
     assert_eq!(follow(&scratch, &refused, THEIRS).status, 0);
 }
 
-/// A source of an older database, which had neither the choice nor the column of plugins.
+/// Tests a source of an older database, which had no choice of files and no column for plugins.
 #[test]
 fn a_source_of_an_older_version_keeps_taking_all() {
     let upstream = kit();
@@ -115,7 +116,7 @@ fn a_source_of_an_older_version_keeps_taking_all() {
     for uri in ["file:///kit/README.md", "file:///kit/docs/new.md", "instructions://CLAUDE.md"] {
         scratch.ok(&["resource", "show", uri]);
     }
-    // A lock of such a source brings all of it, as before.
+    // A lock of such a source still installs all files.
     scratch.ok(&["source", "lock"]);
     let lock = scratch.path().join("mcpkg.lock").display().to_string();
     let text = fs::read_to_string(&lock).expect("the lock");
@@ -126,7 +127,7 @@ fn a_source_of_an_older_version_keeps_taking_all() {
 }
 
 #[test]
-fn a_lock_says_what_is_taken() {
+fn a_lock_stores_which_files_are_taken() {
     let upstream = kit();
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--yes"]);
@@ -147,13 +148,13 @@ fn a_lock_of_somebody_else_fetches_nothing_before_it_asks() {
     scratch.ok(&["source", "lock"]);
     let lock = scratch.path().join("mcpkg.lock").display().to_string();
     let fresh = Scratch::with_project();
-    // Whoever fetches needs the repository.
+    // Without the repository, a fetch fails.
     fs::rename(upstream.bare(), upstream.bare().with_extension("away")).expect("a rename");
     let ran = fresh.run(&["source", "install", "--locked", &lock, "--dry-run"]);
     assert!(ran.status == 1 && ran.stderr.contains("you have never fetched it"), "{ran}");
     fs::rename(upstream.bare().with_extension("away"), upstream.bare()).expect("a rename");
     fresh.ok(&["source", "install", "--locked", &lock, "--dry-run", "--yes"]);
-    // The one who added it has fetched it.
+    // The user who added the source has fetched it.
     scratch.ok(&["source", "remove", "kit"]);
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "source", "install", "--locked", &lock, "--dry-run"]);

@@ -1,4 +1,4 @@
-//! Sources at a terminal: tables that fit, and the question before anything is written.
+//! Tests of sources at a terminal: tables that fit, and the question before anything is written.
 
 use insta::assert_snapshot;
 use regex::Regex;
@@ -50,7 +50,7 @@ fn the_list_fits_each_terminal() {
 }
 
 #[test]
-fn a_terminal_shows_what_comes_and_asks() {
+fn a_terminal_shows_the_content_and_asks() {
     let upstream = kit();
     for (typed, added) in [("n\n", 0), ("y\n", 1)] {
         let scratch = Scratch::with_project();

@@ -1,4 +1,4 @@
-//! `source update`: changes of both sides come together.
+//! Tests of `source update`, which merges the changes of both sides.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn changes_of_both_sides_are_merged() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     assert_eq!(update(&scratch, &[])["state"], "current");
-    // Here the last line, there the first one; and what only one of them touched.
+    // The last line is changed here, and the first one upstream. Other files change on one side only.
     let mine = scratch.file("mine", skill("pdf", "one\n\ntwo\n\nTHREE\n")).display().to_string();
     scratch.ok(&["resource", "update", "pdf.SKILL.md", &format!("@{mine}")]);
     scratch.ok(&["prompt", "update", "commit", "Commit here $ARGUMENTS\n"]);
@@ -33,14 +33,14 @@ fn changes_of_both_sides_are_merged() {
     assert!(proposals(&scratch).is_empty());
     assert_eq!(update(&scratch, &[])["state"], "current");
     assert_eq!(scratch.json(&["source", "outdated"])["sources"][0]["state"], "current");
-    // The whole and the quick way know the same of the source.
+    // A complete fetch and the quick check compute the same digest.
     let digest = scratch.json(&["source", "show", "kit"])["digest"].clone();
     let other = with_kit(&upstream);
     assert_eq!(other.json(&["source", "show", "kit"])["digest"], digest);
 }
 
 #[test]
-fn a_conflict_is_proposed_until_somebody_decides() {
+fn a_conflict_is_proposed_until_a_person_decides() {
     for decision in ["accept", "reject"] {
         let upstream = kit();
         let scratch = with_kit(&upstream);
@@ -49,7 +49,7 @@ fn a_conflict_is_proposed_until_somebody_decides() {
         assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/SKILL.md", "proposed")]));
         assert_eq!(text(&scratch, PDF), skill("pdf", "mine\n"), "what stands here stays");
         assert_eq!(proposals(&scratch), words(&[("change", PDF)]));
-        // Upstream goes on elsewhere in the file: nothing that it said is forgotten.
+        // Upstream changes other lines of the file. Its earlier change is not forgotten.
         upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n\nmore\n")), ("commands/new.md", "New\n")]);
         let updated = update(&scratch, &[]);
         assert_eq!(done(&updated), words(&[("commands/new.md", "created"), ("skills/pdf/SKILL.md", "proposed")]));
@@ -67,7 +67,7 @@ fn a_conflict_is_proposed_until_somebody_decides() {
         assert_eq!(state(), if decision == "accept" { "as it came" } else { "changed" });
         let expected = if decision == "accept" { "theirs\n\nmore\n" } else { "mine\n" };
         assert_eq!(text(&scratch, PDF), skill("pdf", expected));
-        // What was decided about is the base of what comes next.
+        // The version that was decided about is the base of the next update.
         upstream.commit(&[("commands/other.md", "Other\n")]);
         assert_eq!(done(&update(&scratch, &[])), words(&[("commands/other.md", "created")]), "after {decision}");
         assert!(proposals(&scratch).is_empty(), "after {decision}");
@@ -79,7 +79,7 @@ fn a_conflict_is_proposed_until_somebody_decides() {
 }
 
 #[test]
-fn what_is_deleted_on_one_side() {
+fn a_deletion_on_one_side() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     scratch.ok(&["resource", "update", "pdf.SKILL.md", &skill("pdf", "mine\n")]);
@@ -111,7 +111,7 @@ fn what_is_deleted_on_one_side() {
 }
 
 #[test]
-fn what_is_deleted_is_named_with_what_brings_it_back() {
+fn deleted_items_are_named_with_the_command_that_restores_them() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     upstream.remove("skills/xlsx");
@@ -131,7 +131,7 @@ fn what_is_deleted_is_named_with_what_brings_it_back() {
 }
 
 #[test]
-fn a_renamed_skill_is_followed_with_what_was_changed_here() {
+fn a_renamed_skill_is_followed_and_keeps_local_changes() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     scratch.ok(&["resource", "update", "pdf.SKILL.md", &skill("pdf", "one\n\ntwo\n\nMINE\n")]);
@@ -154,7 +154,7 @@ fn a_renamed_skill_is_followed_with_what_was_changed_here() {
     assert_eq!(history["revisions"].as_array().map(Vec::len), Some(3), "it is the same item: {history}");
     let modules = scratch.ok(&["module", "list"]);
     assert!(modules.lines().any(|line| line.contains("skill:documents") && line.contains("docs")), "{modules}");
-    // And it goes on being followed.
+    // Later updates follow the new name too.
     upstream.commit(&[("skills/documents/SKILL.md", &skill("documents", "ONE\n\ntwo\n\nthree\n"))]);
     update(&scratch, &[]);
     assert_eq!(text(&scratch, "skill://documents/SKILL.md"), skill("documents", "ONE\n\ntwo\n\nMINE\n"));
@@ -174,7 +174,7 @@ fn a_new_file_of_a_skill_and_a_new_name_that_is_taken() {
 }
 
 #[test]
-fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
+fn a_mode_a_link_and_a_copy_are_handled() {
     let upstream = kit();
     upstream.commit(&[("plugins/x/skills/xlsx/SKILL.md", &skill("xlsx", "sheets\n"))]);
     let scratch = with_kit(&upstream);
@@ -183,7 +183,7 @@ fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
         Some(9),
         "a twin is one thing"
     );
-    // One of the two becomes something else: it is a skill of its own now.
+    // One of the copies changes, and becomes an own skill.
     upstream.commit(&[("plugins/x/skills/xlsx/SKILL.md", &skill("xlsx", "other sheets\n"))]);
     let updated = update(&scratch, &[]);
     assert_eq!(updated["state"], "updated");
@@ -206,7 +206,7 @@ fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
 }
 
 #[test]
-fn a_folder_is_updated_as_it_stands() {
+fn a_folder_is_updated_from_its_current_files() {
     let upstream = kit();
     let scratch = crate::support::Scratch::with_project();
     scratch.ok(&[&["source", "add", &upstream.tree().display().to_string(), "--yes"], &ALL[..]].concat());
@@ -217,7 +217,7 @@ fn a_folder_is_updated_as_it_stands() {
     assert_eq!(update(&scratch, &[])["state"], "current");
 }
 
-/// Random edits on both sides, again and again: each line that a side added is here, or in a proposal.
+/// Makes random edits on both sides, and checks that each added line is in the project or in a proposal.
 #[test]
 fn random_edits_on_both_sides_lose_no_line() {
     const LINES: usize = 12;
@@ -276,7 +276,7 @@ fn numbered(lines: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_last_server_of_an_agents_file_goes_with_it() {
+fn the_last_server_of_an_agents_file_is_deleted_with_it() {
     let file = |servers: &str| format!("{{\n  \"mcpServers\": {servers}\n}}\n");
     let upstream =
         Upstream::new(&[("README.md", "# Kit\n"), (".mcp.json", &file("{ \"x\": { \"command\": \"x\" } }"))]);
@@ -286,7 +286,7 @@ fn the_last_server_of_an_agents_file_goes_with_it() {
     let updated = done(&update(&scratch, &[]));
     assert!(updated.contains(&("mcp_server:x".to_owned(), "deleted".to_owned())), "{updated:?}");
     assert_eq!(scratch.json(&["mcp", "list"])["servers"].as_array().map(Vec::len), Some(0));
-    // What was changed here meanwhile is kept, and proposed.
+    // A change that was made here is kept, and the deletion is proposed.
     upstream.commit(&[(".mcp.json", &file("{ \"y\": { \"command\": \"y\" } }"))]);
     update(&scratch, &[]);
     scratch.ok(&["mcp", "set", "y", "--description", "Mine"]);
