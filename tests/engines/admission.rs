@@ -1,4 +1,4 @@
-//! What a request may reach, where another server has changed it.
+//! Tests that a server notices at once when another server changes what a request may access.
 
 use mcpkg_base::clock;
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use super::World;
 use crate::support::postgres::Server;
 use crate::support::{Http, Request, Scratch, http};
 
-/// A scratch folder whose commands are about a database on a server.
+/// A scratch folder whose commands use a database on a server.
 struct Shell<'a> {
     scratch: Scratch,
     address: &'a str,
 }
 
 impl<'a> Shell<'a> {
-    /// With the projects `p`, which is selected, and `q`; each has a prompt.
+    /// Creates the projects `p`, which is selected, and `q`. Each has a prompt.
     fn new(address: &'a str) -> Self {
         let shell = Self { scratch: Scratch::new(), address };
         for project in ["p", "q"] {
@@ -45,7 +45,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Reads of each way that there is; where they are asked again, each differs from all before.
+/// Returns one read of each kind. With `again`, each is different from all reads before.
 fn reads(path: &str, key: Option<&str>, again: bool) -> [Request; 4] {
     let calls = [
         ("prompts/get", json!({ "name": "greet" })),
@@ -66,10 +66,10 @@ fn reads(path: &str, key: Option<&str>, again: bool) -> [Request; 4] {
     })
 }
 
-/// Reads in each way from each server, and says what all of them have to be answered.
+/// Sends each kind of read to each server, and checks the status of the answers.
 #[track_caller]
 fn all(servers: &[Http; 2], path: &str, key: Option<&str>, status: u16) {
-    // What was asked before is answered in another way than what is asked again.
+    // Repeated reads and new reads are answered in different ways.
     for again in [true, false, true, false] {
         for server in servers {
             for request in reads(path, key, again) {
@@ -87,7 +87,7 @@ fn a_key_revoked_through_one_server_is_refused_by_another_at_its_next_read() {
     let shell = Shell::new(&world.address);
     let servers = [(); 2].map(|()| shell.serve(""));
     all(&servers, "/mcp", None, 200);
-    // With the first key each request needs one.
+    // When the first key exists, each request needs one.
     let lasting = shell.key(&["lasting"]);
     all(&servers, "/mcp", None, 401);
     all(&servers, "/mcp", Some(&lasting), 200);
@@ -99,7 +99,7 @@ fn a_key_revoked_through_one_server_is_refused_by_another_at_its_next_read() {
             all(&servers, path, Some(&key), 200);
         }
         shell.ok(&["access", "revoke", &name, "--yes"]);
-        // Of each server, and of each way, the very next read.
+        // The very next read of each server and of each kind is refused.
         for (server, again) in [(0, way % 2 == 0), (1, way % 2 == 1)] {
             let refused = servers[server].send(&reads("/mcp", Some(&key), again)[way]);
             assert_eq!(refused.status, 401, "{}", refused.text());
@@ -110,7 +110,7 @@ fn a_key_revoked_through_one_server_is_refused_by_another_at_its_next_read() {
 }
 
 #[test]
-fn a_project_that_went_or_is_selected_elsewhere_is_known_at_the_next_read() {
+fn a_deleted_or_newly_selected_project_is_noticed_at_the_next_read() {
     let Some(world) = World::new() else { return };
     let shell = Shell::new(&world.address);
     let servers = [(); 2].map(|()| shell.serve(""));
@@ -132,13 +132,13 @@ fn a_project_that_went_or_is_selected_elsewhere_is_known_at_the_next_read() {
 }
 
 #[test]
-fn a_read_that_is_asked_anew_is_one_round_trip() {
+fn a_new_read_is_one_round_trip() {
     let Some(server) = Server::start_with(5432, "-c listen_addresses= -c log_line_prefix=%p:", |_| {}) else { return };
     let address = server.database();
     let shell = Shell::new(&address);
     let serving = shell.serve("?options=-c%20log_statement%3Dall");
     let key = shell.key(&["k"]);
-    // Reads of the protocol's own; each connection prepares their statements first.
+    // Reads by methods of the protocol, not by tools. The first reads make each connection prepare their statements.
     let read = |method: usize| {
         let answer = serving.send(&reads("/projects/q/mcp", Some(&key), true)[method]);
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -151,7 +151,7 @@ fn a_read_that_is_asked_anew_is_one_round_trip() {
         let log = &log()[before..];
         let of_reads = log.lines().filter(|line| line.contains("SELECT found.*")).count();
         assert_eq!(of_reads, 10, "{log}");
-        // Those of what listens are its own, about one in a second.
+        // The server's listener makes its own statements, about one per second.
         let looks = log.lines().filter(|line| line.ends_with(": SELECT pg_current_snapshot()::text")).count();
         assert!(looks < 5, "{looks} looks beside 10 reads: {log}");
     }

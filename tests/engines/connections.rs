@@ -1,4 +1,4 @@
-//! Connections that end, and too few of them.
+//! Tests in which connections end, or are too few.
 
 use mcpkg_base::error::Code;
 use mcpkg_store::projects;
@@ -26,7 +26,7 @@ fn a_connection_that_ended_between_two_requests_is_not_noticed() {
 
 /// E6.
 #[test]
-fn a_watch_whose_connection_ended_tells_what_it_missed() {
+fn a_watch_whose_connection_ended_reports_what_it_missed() {
     let Some(world) = World::new() else { return };
     let store = world.open();
     let project = project(&store);
@@ -40,9 +40,9 @@ fn a_watch_whose_connection_ended_tells_what_it_missed() {
     drop(project);
 }
 
-/// A connection that is made again listens as the one before did.
+/// A new connection listens like the one before.
 #[test]
-fn a_watch_whose_connection_ended_is_told_of_what_comes_after() {
+fn a_watch_whose_connection_ended_reports_later_events() {
     let Some(world) = World::new() else { return };
     let store = world.open();
     let project = project(&store);
@@ -64,7 +64,7 @@ fn event(db: &mcpkg_store::Db<'_>, subject: &str) -> mcpkg_base::error::Result<(
 
 /// E7.
 #[test]
-fn an_event_that_is_committed_late_is_told_and_in_one_order() {
+fn an_event_that_is_committed_late_is_reported_in_the_same_order() {
     let Some(world) = World::new() else { return };
     let (one, other) = (world.open(), world.open());
     let mut watch = other.watch(other.position().expect("a position")).expect("a watch");
@@ -99,11 +99,11 @@ fn an_event_that_is_committed_late_is_told_and_in_one_order() {
 
 /// E8.
 #[test]
-fn many_who_read_at_once_take_no_more_connections_than_they_may() {
+fn many_readers_at_once_stay_within_the_limit_of_connections() {
     let Some(world) = World::new() else { return };
     let store = world.open_with("?pool_size=3");
     project(&store);
-    // Without those who ask, of whom the one before may be about to go.
+    // psql's own connections are not counted, because the last one may be about to end.
     let open = || {
         let ours =
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'";
@@ -127,9 +127,9 @@ fn many_who_read_at_once_take_no_more_connections_than_they_may() {
     assert!((1..=4).contains(&most), "{most} connections");
 }
 
-/// E8: who waits for one of them waits so long and no longer.
+/// E8. A call waits for a free connection only for a limited time.
 #[test]
-fn who_waits_too_long_for_a_connection_is_told_that_it_is_busy() {
+fn waiting_too_long_for_a_connection_fails_as_busy() {
     let Some(world) = World::new() else { return };
     let store = world.open_with("?pool_size=1&pool_timeout=1");
     std::thread::scope(|scope| {

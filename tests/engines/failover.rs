@@ -1,4 +1,4 @@
-//! A primary that is lost, and a standby in its place.
+//! Tests in which the primary is lost and a standby replaces it.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -14,12 +14,12 @@ use super::{free_port, insert, names, project};
 use crate::support::postgres::Server;
 use crate::support::{Http, Scratch, eventually, http};
 
-/// How many writes are acknowledged before the primary is lost, and after.
+/// The number of acknowledged writes before the primary is lost, and after that.
 const WRITES: usize = 40;
 
-/// E5. The standby is synchronous: what is acknowledged stands on it too.
+/// E5. The standby is synchronous, so it has everything that is acknowledged.
 #[test]
-fn a_primary_that_is_killed_under_load_takes_no_acknowledged_write_with_it() {
+fn killing_the_primary_under_load_loses_no_acknowledged_write() {
     let ports = [free_port(), free_port()];
     let Some(primary) = Server::start_with(ports[0], "-c listen_addresses=127.0.0.1", |_| {}) else { return };
     let standby = primary.standby(ports[1]);
@@ -79,7 +79,7 @@ fn a_primary_that_is_killed_under_load_takes_no_acknowledged_write_with_it() {
     });
 }
 
-/// A server that is opened on a standby reads what stands there, hears of what comes, and writes once it is the primary.
+/// A store that was opened on a standby reads it, notices changes, and can write when the standby becomes the primary.
 #[test]
 fn a_standby_is_read_and_is_written_once_it_is_the_primary() {
     let ports = [free_port(), free_port()];
@@ -135,7 +135,7 @@ fn a_standby_is_read_and_is_written_once_it_is_the_primary() {
     assert_eq!(names(&store), ["after", "before"]);
 }
 
-/// What a request asks of a database that is gone is answered by its id, so that its client knows which one failed.
+/// A request that fails because the database is gone is answered by its id, so that the client knows which one failed.
 #[test]
 fn a_request_is_answered_by_its_id_while_the_database_is_down() {
     let Some(server) = Server::start() else { return };

@@ -1,4 +1,4 @@
-//! A server that does not answer: its machine is frozen, or something between the two forgot the connection.
+//! Tests with a server that does not answer: its machine is frozen, or the network dropped the connection.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use super::{insert, names, project};
 use crate::support::postgres::Server;
 use crate::support::{Client, Http, Request, Scratch, eventually, signal};
 
-/// The address with short times.
+/// Returns the address with short time limits.
 fn short(address: &str) -> String {
     format!("{address}?connect_timeout=1&answer_timeout=1&pool_timeout=1")
 }
 
-/// Longer than any call takes that ends at its deadline, on a machine that does much else.
+/// Longer than any call that ends at its time limit, even on a busy machine.
 const LONG: Duration = Duration::from_secs(25);
 
 #[track_caller]
@@ -28,7 +28,7 @@ fn in_time<T>(what: &str, f: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn a_frozen_server_holds_no_call() {
+fn calls_to_a_frozen_server_end_in_time() {
     let Some(server) = Server::start() else { return };
     let address = short(&server.database());
     let open = || Store::open(Path::new(&address));
@@ -53,12 +53,12 @@ fn a_frozen_server_holds_no_call() {
     let there = eventually("it is read again", || store.read(|_| Ok(())).ok().map(|()| names(&store)));
     assert_eq!(there, ["before"], "what was told as failed is there");
     eventually("it is written again", || store.write(|db| insert(db, &project, "after")).ok());
-    // What keeps a connection for good makes another one.
+    // A reader with a lost connection makes a new one.
     eventually("a reader reads again", || reader.statement(|db| projects::is_any(db).map(drop)).ok());
     eventually("commits are seen again", || watch.look().ok());
 }
 
-/// A commit whose answer never comes may have happened.
+/// A commit whose answer is lost may have happened.
 #[test]
 fn a_commit_that_a_frozen_server_does_not_answer_is_unknown() {
     let Some(server) = Server::start() else { return };
@@ -99,7 +99,7 @@ fn a_server_of_ours_is_not_ready_and_ends_while_the_database_is_frozen() {
     assert!(refused["result"]["isError"] == json!(true) || refused["error"].is_object(), "{refused}");
     let ran = in_time("a command", || scratch.run(&["project", "list"]));
     assert!(ran.status == 1 && ran.stderr.contains("does not respond"), "{ran}");
-    // It ends all the same.
+    // It can still be ended.
     in_time("SIGTERM over HTTP", || {
         http.end();
         http.ended();

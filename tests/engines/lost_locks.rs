@@ -1,5 +1,5 @@
-//! Whoever holds a lock on a server loses its connection: somebody ends it, the server is restarted, or is away for a time. Each case
-//! happens a few times; `MCPKG_TEST_LOST_LOCKS` says how often.
+//! Tests in which the holder of a lock on a server loses its connection: it is ended, or the server restarts or is away
+//! for a while. Each case is repeated; `MCPKG_TEST_LOST_LOCKS` is the number of repetitions.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,14 +15,14 @@ use crate::support::{Client, Scratch, eventually, runs_all};
 use crate::workflow::faults::{WAITING, begun};
 use crate::workflow::runs::{Ground, approve, code, create, execute, with_nonce};
 
-/// What happens to the connections of those who hold locks.
+/// What happens to the connections of lock holders.
 #[derive(Clone, Copy, Debug)]
 enum Blow {
-    /// Somebody ends them.
+    /// Somebody ends the connections.
     Ended,
-    /// The server crashes, and is there again at once.
+    /// The server crashes and restarts immediately.
     Restarted,
-    /// It is away for a time, as while a standby takes over.
+    /// The server is away for a while, as during a failover.
     Away,
 }
 
@@ -36,19 +36,19 @@ impl Blow {
     }
 }
 
-/// Each blow, as often as the tests are asked to, with its number.
+/// Returns each blow as often as configured, with its number.
 fn blows() -> impl Iterator<Item = (usize, Blow)> {
     let times = std::env::var("MCPKG_TEST_LOST_LOCKS").ok().and_then(|times| times.parse().ok());
     let times = times.unwrap_or(if runs_all() { 2 } else { 1 });
     (0..times).flat_map(|_| [Blow::Ended, Blow::Restarted, Blow::Away]).enumerate()
 }
 
-/// A server of the test's own, which it may restart; its rows survive a crash.
+/// Starts a server that only this test uses and may restart. Its data survives a crash.
 fn server() -> Option<Server> {
     Server::start_with(5432, "-c listen_addresses=''", |_| {})
 }
 
-/// Creates a prompt through a server; returns whether that was acknowledged, or which code refused it.
+/// Creates a prompt through a server. Returns the whole answer if it was refused.
 fn write(client: &mut Client, name: &str) -> Result<(), String> {
     let arguments = json!({ "name": name, "content": "text" });
     let answer = client.request("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
@@ -58,16 +58,16 @@ fn write(client: &mut Client, name: &str) -> Result<(), String> {
     }
 }
 
-/// A `move` that is asked for right after is refused, or what the server writes is refused from then on: nothing that it acknowledged
-/// is missing at the other place.
+/// Either a `move` right after the blow is refused, or the server's later writes are. So nothing that the server
+/// acknowledged is missing in the copy.
 #[test]
-fn a_move_beside_a_live_server_leaves_no_acknowledged_write_behind() {
+fn a_move_during_writes_of_a_server_loses_no_acknowledged_write() {
     let Some(server) = server() else { return };
     for (n, blow) in blows() {
         let address = server.database();
         let here = Scratch::at(&address);
         here.ok(&["project", "create", "p"]);
-        // On every other machine nobody sees the lock files of this one.
+        // On other machines, the lock files of this one do not exist.
         let there = Scratch::at(&address);
         let mut client = Client::start(&here, &["-p", "p"]).shake_hands("2025-06-18");
         write(&mut client, "first").expect("it is written");
@@ -107,7 +107,7 @@ fn a_move_beside_a_live_server_leaves_no_acknowledged_write_behind() {
                 "{blow:?}: {moved}"
             );
             assert!(!copy.exists(), "{blow:?}");
-            // It is announced again, and writes again.
+            // It announces itself and writes again.
             let before = acknowledged.lock().expect("names").len();
             eventually("it writes again", || (acknowledged.lock().expect("names").len() > before + 2).then_some(()));
             ends.store(true, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn a_move_beside_a_live_server_leaves_no_acknowledged_write_behind() {
         let restored = there.run(&["restore", "nothing.db", "--yes"]);
         assert_ne!(restored.status, 0, "{restored}");
         client.finish();
-        // Once it has ended nobody is in the way.
+        // When it has ended, the move works.
         there.ok(&["move", "--to", "after.db"]);
     }
 }
@@ -145,14 +145,14 @@ fn a_restore_sees_a_server_whose_connection_was_ended() {
     }
 }
 
-/// A run waits, and its holder's connection is lost meanwhile: nobody calls it interrupted, nobody takes it over, and it goes on.
+/// While a run waits, its process loses its connection. Nobody calls it interrupted or takes it over, and it continues.
 #[test]
 fn a_live_run_is_not_called_interrupted_and_sends_nothing_twice() {
     let Some(server) = server() else { return };
     blows().for_each(|(_, blow)| live_run(&server, &[(blow, Duration::from_secs(2))]));
 }
 
-/// The same, struck more than once, at any time.
+/// The same with several blows at random times.
 #[test]
 fn hostile_losses_of_connections_make_no_run_send_twice() {
     let Some(server) = server() else { return };
@@ -169,13 +169,13 @@ fn hostile_losses_of_connections_make_no_run_send_twice() {
     }
 }
 
-/// Returns what a run is, as a command in a folder shows it; `None` while the database is away.
+/// Returns the state of a run as a command shows it, or `None` while the database is away.
 fn told(scratch: &Scratch, id: &str) -> Option<Value> {
     let ran = scratch.run(&["--json", "workflow", "runs", id]);
     (ran.status == 0).then(|| serde_json::from_str(&ran.stdout).expect("JSON"))
 }
 
-/// Waits until a run ends, and returns how it ended; nobody calls it interrupted meanwhile.
+/// Waits until a run ends, and returns its last state. Checks that it is never called interrupted.
 #[track_caller]
 fn end_of(scratch: &Scratch, id: &str, why: &dyn std::fmt::Debug) -> String {
     eventually("it ends", || {
@@ -186,7 +186,7 @@ fn end_of(scratch: &Scratch, id: &str, why: &dyn std::fmt::Debug) -> String {
     })
 }
 
-/// A run waits while blows fall, each followed by a time in which others look at it and try to take it over; then it goes on.
+/// Starts a run that waits. After each blow, others look at it and try to take it over. Then it continues.
 #[track_caller]
 fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
     let address = server.database();
@@ -216,9 +216,9 @@ fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
     client.finish();
 }
 
-/// The connection is lost while the request is under way: its answer is noted all the same.
+/// The connection is lost during a request. The request's answer is stored all the same.
 #[test]
-fn the_answer_of_a_request_is_kept_whose_holder_lost_its_connection() {
+fn the_answer_of_a_request_is_stored_although_the_connection_was_lost() {
     let Some(server) = server() else { return };
     for (_, blow) in blows() {
         let address = server.database();
@@ -240,7 +240,7 @@ fn the_answer_of_a_request_is_kept_whose_holder_lost_its_connection() {
     }
 }
 
-/// A task runs, and its server's connection is lost meanwhile: no other server says that it failed.
+/// While a task runs, its server loses its connection. No other server reports the task as failed.
 #[test]
 fn a_live_task_is_not_called_failed() {
     let Some(server) = server() else { return };
@@ -280,7 +280,7 @@ fn a_live_task_is_not_called_failed() {
     }
 }
 
-/// What a killed process left is told from what is only not seen.
+/// A run of a killed process is distinguished from one whose process cannot be seen.
 #[test]
 fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
     let Some(server) = server() else { return };
@@ -295,7 +295,7 @@ fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
     assert_eq!(there.json(&["workflow", "runs", &id])["state"], "unknown");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
     assert!(resumed.status == 1 && resumed.stderr.contains("may still be working"), "{resumed}");
-    // As if it had not been seen for long: it can be taken over then.
+    // If its process was not seen for a long time, it can be taken over.
     server.query_of(&address, "UPDATE mcpkg.setting SET value = '0' WHERE key LIKE 'beat.run-%'");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
     assert!(!resumed.stderr.contains("may still be working"), "{resumed}");

@@ -1,4 +1,4 @@
-//! Queries with many rows, of which some are fetched at a time.
+//! Tests of queries with many rows, which are fetched in batches.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use mcpkg_store::{Db, Store, items, resources};
 use super::{AUTHOR, project};
 use crate::support::postgres::Server;
 
-/// More than are fetched at a time, and no multiple of that.
+/// The number of rows. It is more than a batch, and not a multiple of one.
 const ROWS: usize = 2_500;
 
-/// A server whose log has each statement, and a database of many resources.
+/// A server that logs each statement, and a database with many resources.
 struct World {
     server: Server,
     store: Store,
@@ -22,7 +22,7 @@ struct World {
 
 impl World {
     fn new() -> Option<Self> {
-        // Whatever the server does by itself would be another version of the database.
+        // Background work of the server would change the version of the database.
         let options = "-c listen_addresses= -c fsync=off -c log_statement=all -c autovacuum=off";
         let server = Server::start_with(5432, options, |_| {})?;
         let address = server.database();
@@ -51,7 +51,7 @@ impl World {
         Some(Self { server, store })
     }
 
-    /// Runs `f`, and returns what the server was told meanwhile: how often to fetch, and the rest.
+    /// Runs `f`. Returns how many batches were fetched in the meantime, and the other statements.
     fn told(&self, f: impl FnOnce()) -> (usize, Vec<String>) {
         let log = || std::fs::read_to_string(self.server.folder().join("log")).expect("the server's log");
         let before = log().len();
@@ -63,7 +63,7 @@ impl World {
     }
 }
 
-/// Returns the names of a page of all resources.
+/// Returns the names of the resources on a page, and calls `also` after each row with the number of rows.
 fn names(db: &Db<'_>, page: &Page, mut also: impl FnMut(usize) -> Result<()>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     resources::each(db, &Selection::default(), page, |line| {
@@ -74,7 +74,7 @@ fn names(db: &Db<'_>, page: &Page, mut also: impl FnMut(usize) -> Result<()>) ->
 }
 
 #[test]
-fn rows_of_a_long_list_are_fetched_some_at_a_time() {
+fn rows_of_a_long_list_are_fetched_in_batches() {
     let Some(world) = World::new() else { return };
     let wanted: Vec<String> = (0..ROWS).map(|n| format!("r{n:05}")).collect();
     let nothing = |_| Ok(());
@@ -84,7 +84,7 @@ fn rows_of_a_long_list_are_fetched_some_at_a_time() {
     });
     assert_eq!(fetched, 3, "{told:?}");
 
-    // Whoever is handed a row may read more, and give up.
+    // The callback may read something else, and may cancel the query.
     let (fetched, told) = world.told(|| {
         let gives_up = world.store.read(|db| {
             names(db, &Page::all(), |seen| {
@@ -96,7 +96,7 @@ fn rows_of_a_long_list_are_fetched_some_at_a_time() {
     });
     assert_eq!(fetched, 2, "{told:?}");
 
-    // A statement of its own becomes a transaction, and tells what that saw.
+    // A single statement becomes a transaction, and reports the version that it saw.
     let reader = world.store.reader().expect("a reader");
     let (fetched, told) = world.told(|| {
         let (read, version) = reader.telling(|| reader.statement(|db| names(db, &Page::all(), nothing)));

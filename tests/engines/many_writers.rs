@@ -1,4 +1,4 @@
-//! Writers of different projects, who do not wait for each other but for the commit.
+//! Tests of writers of different projects, which wait for each other only at the commit.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -35,17 +35,17 @@ fn write<T>(store: &Store, project: &str, f: impl FnOnce(&Db<'_>, &Project) -> R
     store.write_in(&selection(project), |db, project| f(db, &project?))
 }
 
-/// A transaction that has begun and waits, and what lets it go on.
+/// Returns a channel: the transaction waits at one end, and the other end lets it continue.
 fn halves() -> (Sender<()>, Receiver<()>) {
     channel()
 }
 
 #[test]
-fn writers_of_different_projects_go_on_and_those_of_one_wait() {
+fn writers_of_different_projects_continue_and_those_of_one_project_wait() {
     let Some(world) = World::new() else { return };
     let (slow, store) = (world.open(), world.open_with("?pool_timeout=1"));
     make_projects(&store);
-    // The content of all that is written here, which is no new one then.
+    // Store the content in advance, so that later writes of it store nothing new.
     write(&store, "q", |db, project| insert(db, project, "before")).expect("a write");
     std::thread::scope(|scope| {
         let ((begun, has_begun), (end, ends)) = (halves(), halves());
@@ -74,7 +74,7 @@ fn writers_of_different_projects_go_on_and_those_of_one_wait() {
     assert_eq!(subjects, ["other", "slow"], "numbered as they were committed, not as they began");
 }
 
-/// E7, of writers beside each other.
+/// E7, with two writers at the same time.
 #[test]
 fn an_event_waits_for_one_that_was_appended_before_it() {
     let Some(world) = World::new() else { return };

@@ -1,9 +1,9 @@
-//! From a file to a server and back.
+//! Tests of moving a database from a file to a server and back.
 
 use super::World;
 use crate::support::Scratch;
 
-/// Everything that the shell shows of a database.
+/// Returns what commands show of a database.
 fn shown(scratch: &Scratch, database: &str) -> Vec<String> {
     let commands: [&[&str]; 7] = [
         &["project", "list", "--json"],
@@ -46,10 +46,10 @@ fn a_database_moves_to_a_server_and_back_whole() {
     assert_eq!(shown(&scratch, &back), before);
     scratch.ok(&["--db", &back, "check", "--deep"]);
 
-    // What is written next comes after what was moved.
+    // New rows come after those that were moved.
     scratch.ok(&["--db", &world.address, "prompt", "create", "next", "text"]);
     scratch.ok(&["--db", &world.address, "check", "--deep"]);
-    // A backup that replaces what is there brings it back, and what it replaced is kept.
+    // Restoring a backup replaces the database, and the replaced one is kept.
     scratch.ok(&["--db", &world.address, "restore", "back.db", "--yes"]);
     assert_eq!(shown(&scratch, &world.address), before);
 }
@@ -62,7 +62,7 @@ fn a_move_that_fails_leaves_nothing() {
         return;
     }
     drop(world.open());
-    // A table that refuses what comes: the whole move is taken back.
+    // A table refuses the new rows, so the whole move is undone.
     world.query("ALTER TABLE mcpkg.project ADD CONSTRAINT none CHECK (name <> 'p')");
     let refused = scratch.run(&["move", "--to", &world.address]);
     assert_ne!(refused.status, 0, "{refused}");

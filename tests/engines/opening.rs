@@ -1,4 +1,4 @@
-//! Opening a database on a server: who makes the schema, and what is refused.
+//! Tests of opening a database on a server: creating the schema, and what is refused.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::support::postgres::Server;
 
 /// E1.
 #[test]
-fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
+fn one_of_six_first_openers_creates_the_schema_and_none_fails() {
     let Some(world) = World::new() else { return };
     std::thread::scope(|scope| {
         let openers: Vec<_> = (0..6).map(|_| scope.spawn(|| world.open().location().to_string())).collect();
@@ -24,7 +24,7 @@ fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
 
 /// E2.
 #[test]
-fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_told() {
+fn an_older_program_refuses_a_newer_schema_and_a_newer_one_upgrades_only_on_request() {
     let Some(world) = World::new() else { return };
     let running = world.open();
     let project = project(&running);
@@ -42,7 +42,7 @@ fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_to
     assert_eq!(world.query("SELECT max(version) FROM mcpkg.refinery_schema_history"), "0\n", "nothing was moved");
 }
 
-/// What others put into the schema would act whenever mcpkg writes, as in a file of SQLite's.
+/// Objects that others add to the schema could act on each write, as in a file of SQLite.
 #[test]
 fn tables_and_triggers_of_others_in_the_schema_are_refused() {
     let Some(world) = World::new() else { return };
@@ -79,7 +79,7 @@ fn tables_and_triggers_of_others_in_the_schema_are_refused() {
     store.write(|db| insert(db, &project, "a")).expect("it is written");
 }
 
-/// Takes a database back to version 1: its tables are made by the first migration alone, and hold what was written.
+/// Takes a database back to version 1: creates its tables with the first migration only, and copies the rows.
 fn take_back(world: &World) {
     let tables = include_str!("../../migrations/postgres/V001__schema.sql");
     world.query(&format!(
@@ -108,9 +108,9 @@ fn take_back(world: &World) {
     ));
 }
 
-/// The index of version 1 had whole runs of letters of scripts without spaces as words.
+/// The index of version 1 indexed text without spaces as whole words.
 #[test]
-fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_brought_up_to_date() {
+fn an_upgraded_index_finds_words_inside_a_text() {
     let Some(world) = World::new() else { return };
     let scratch = Scratch::new();
     let run = |arguments: &[&str]| {
@@ -163,7 +163,7 @@ fn a_password_appears_nowhere() {
     for ran in printed {
         assert!(!ran.to_string().contains("s3cr3t"), "{ran}");
     }
-    // An agent could not connect without it.
+    // The agent could not connect without the password.
     let refused = run(&named, &["client", "add", "cursor"]);
     assert!(refused.status == 2 && refused.stderr.contains("contains a password"), "{refused}");
     let trail = world.query("SELECT subject || actor || kind FROM mcpkg.event");
@@ -172,7 +172,7 @@ fn a_password_appears_nowhere() {
     assert_eq!(String::from_utf8_lossy(&found.stdout), "", "files with the password");
 }
 
-/// A password that is kept somewhere may change while servers run: it is read again when the server refuses the one before.
+/// Tests that a stored password may change while servers run: it is read again when the server refuses the earlier one.
 #[test]
 fn a_password_that_was_changed_is_read_again() {
     let port = free_port();
@@ -210,7 +210,7 @@ fn a_password_that_was_changed_is_read_again() {
         });
         client.finish();
     }
-    // At the start of each of two processes, and once after the change; not for each connection.
+    // Each of two processes reads it at its start, and once more after the change, but not for each connection.
     let reads = std::fs::read_to_string(&reads).expect("the reads").lines().count();
     assert!((2..=5).contains(&reads), "it was read {reads} times");
 }
@@ -244,7 +244,7 @@ fn a_certificate_is_verified_wherever_tls_is_spoken() {
 
 /// E11.
 #[test]
-fn what_is_somebody_elses_is_left_alone() {
+fn tables_and_schemas_of_others_are_left_alone() {
     let Some(world) = World::new() else { return };
     world.query("CREATE TABLE public.project (mine TEXT)");
     drop(world.open());
@@ -260,7 +260,7 @@ fn what_is_somebody_elses_is_left_alone() {
 
 /// E12.
 #[test]
-fn a_user_without_rights_is_told_which_one_is_missing() {
+fn the_error_names_the_right_that_a_user_lacks() {
     let Some(world) = World::new() else { return };
     let name = format!("u{}", uuid::Uuid::new_v4().simple());
     world.query(&format!("CREATE ROLE {name} LOGIN"));

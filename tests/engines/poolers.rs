@@ -1,4 +1,4 @@
-//! A pooler between mcpkg and the server.
+//! Tests with a pooler between mcpkg and the server.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use super::{free_port, insert, names, project};
 use crate::support::postgres::{Server, write_for_the_server};
 use crate::support::{Scratch, eventually, finds, folder, is_root, skipped};
 
-/// A running pgbouncer; ended when dropped.
+/// A running pgbouncer, which ends when this value is dropped.
 struct Pooler {
     child: Child,
     port: u16,
@@ -18,7 +18,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one before a server; `None`, aloud, where there is none.
+    /// Starts pgbouncer before a server. Prints why and returns `None` if it is not installed.
     fn start(server_port: u16, mode: &str) -> Option<Self> {
         let Some(program) = finds("pgbouncer").or(Some("/usr/sbin/pgbouncer".into())).filter(|path| path.is_file())
         else {
@@ -81,7 +81,7 @@ fn a_pooler_that_gives_each_transaction_another_connection_is_refused() {
 }
 
 #[test]
-fn a_pooler_that_gives_each_client_its_connection_is_as_good_as_the_server() {
+fn a_pooler_that_gives_each_client_a_connection_works() {
     let port = free_port();
     let Some(server) = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off", |_| {}) else { return };
     server.query("CREATE DATABASE pooled");
@@ -101,7 +101,7 @@ fn a_pooler_that_gives_each_client_its_connection_is_as_good_as_the_server() {
     assert!(store.read(projects::is_any).expect("a read"));
 }
 
-/// Connections that nobody uses are the server's again.
+/// Tests that unused connections are closed.
 #[test]
 fn idle_connections_are_given_back() {
     let Some(world) = super::World::new() else { return };
@@ -112,7 +112,7 @@ fn idle_connections_are_given_back() {
     let ours =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'";
     assert_ne!(world.query(ours), "0\n");
-    // They are looked at every half minute.
+    // Connections are checked every half minute.
     let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
     while world.query(ours) != "0\n" {
         assert!(std::time::Instant::now() < until, "they are held still");

@@ -1,4 +1,4 @@
-//! Pruning on PostgreSQL: it has more time than a client's call, and takes away what lost holders of locks left.
+//! Tests of pruning on PostgreSQL: it may take longer than a client's call, and deletes rows of lost lock holders.
 
 use mcpkg_base::clock::{self, Clock};
 use mcpkg_base::error::Code;
@@ -19,7 +19,7 @@ fn append(store: &Store, at: i64) {
 #[test]
 fn pruning_may_take_longer_than_a_call() {
     let Some(world) = World::new() else { return };
-    // A call has two seconds.
+    // With these options, a call has two seconds.
     let store = world.open_with("?answer_timeout=1&pool_timeout=1");
     let now = Clock::system().now();
     for hours in [9, 8, 7, 0] {
@@ -30,7 +30,7 @@ fn pruning_may_take_longer_than_a_call() {
         "CREATE FUNCTION mcpkg.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
          CREATE TRIGGER slow AFTER DELETE ON mcpkg.event FOR EACH STATEMENT EXECUTE FUNCTION mcpkg.slow()",
     );
-    // A statement whose client gave up goes on for a while.
+    // A statement whose client gave up continues for a while.
     let idle = || {
         let active = "SELECT count(*) FROM pg_stat_activity
                        WHERE datname = current_database() AND state = 'active' AND application_name <> 'psql'";
@@ -41,7 +41,7 @@ fn pruning_may_take_longer_than_a_call() {
     assert_eq!(short(), Code::Unavailable);
     idle();
     assert_eq!(store.write(|db| EVENTS.prune(db, now, 2)).expect("a batch"), 2);
-    // What came after it on the same connection has no more time than before.
+    // Later calls on the same connection have the usual time limit.
     assert_eq!(short(), Code::Unavailable);
     idle();
     assert_eq!(store.write(|db| EVENTS.prune(db, now, 2)).expect("a batch"), 1);
@@ -49,7 +49,7 @@ fn pruning_may_take_longer_than_a_call() {
 }
 
 #[test]
-fn what_lost_holders_of_locks_left_is_pruned() {
+fn rows_of_lost_lock_holders_are_pruned() {
     let Some(world) = World::new() else { return };
     let scratch = Scratch::at(&world.address);
     scratch.ok(&["project", "create", "p"]);
@@ -75,7 +75,7 @@ fn what_lost_holders_of_locks_left_is_pruned() {
     assert!(told.contains("3 rows of locks"), "{told}");
     scratch.ok(&["prune", "--yes"]);
     assert_eq!(left(), ["beat.run-d", "beat.run-e", "held.run-d", "held.run-e"]);
-    // One that was seen within the last day stays, however few are kept.
+    // A row of the last day stays, whatever the limit is.
     scratch.ok(&["limit", "set", "locks", "--number", "1", "--age", "none"]);
     scratch.ok(&["prune", "--yes"]);
     assert_eq!((left(), total().as_str()), (vec!["beat.run-e".to_owned(), "held.run-e".to_owned()], "2"));

@@ -1,5 +1,5 @@
-//! Two servers on one database. Clients write through one of them and read through the other, as chance has it, and a model in
-//! memory says what each read has to answer.
+//! Tests with two servers on one database. Clients write through one of them and read through the other at random, and
+//! a model in memory has the expected answer of each read.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::World;
 use crate::support::{Http, Random, Scratch, http};
 
-/// Clients that work at the same time, each under names of its own.
+/// The number of clients that work at the same time, each with its own names.
 const CLIENTS: usize = 4;
-/// What each of them writes, or tries to.
+/// The number of writes that each client attempts.
 const WRITES: usize = 80;
-/// Names of each kind that a client has.
+/// The number of names of each kind that a client has.
 const NAMES: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,22 +36,22 @@ impl Kind {
     }
 }
 
-/// What became of an item.
+/// The expected state of an item.
 #[derive(Clone, Debug, Default)]
 struct Item {
-    /// Its text, while it is there.
+    /// The text, unless the item is deleted.
     text: Option<String>,
     description: Option<String>,
     revisions: usize,
 }
 
-/// A client, and the model of what is under its names.
+/// A client, and the model of the items under its names.
 struct Client<'s> {
     name: String,
     servers: &'s [Http; 2],
     random: Random,
     items: BTreeMap<(Kind, String), Item>,
-    /// The events that it caused: kind, subject, outcome.
+    /// The kind, subject and outcome of the events that the client caused.
     caused: Vec<(String, String, String)>,
 }
 
@@ -63,12 +63,12 @@ impl<'s> Client<'s> {
         Self { items: items.collect(), name, servers, random, caused: Vec::new() }
     }
 
-    /// Asks one of the servers.
+    /// Sends a request to one of the servers.
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.servers[self.random.below(2)].modern("/mcp", method, params)
     }
 
-    /// Calls a tool of one of the servers; returns its result, and the text of its failure where it failed.
+    /// Calls a tool of one of the servers. Returns its result, and the error text if it failed.
     fn call(&mut self, tool: &str, arguments: Value) -> (Value, Option<String>) {
         let mut answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         let result = answer["result"].take();
@@ -82,7 +82,7 @@ impl<'s> Client<'s> {
         self.items.keys().nth(at).expect("one of them").clone()
     }
 
-    /// Writes something through one of the servers, which answers as the model says.
+    /// Writes something through one of the servers, and checks the answer.
     fn write(&mut self, step: usize) {
         let (kind, name) = self.any();
         let verb = ["create", "update", "update", "delete"][self.random.below(4)];
@@ -116,7 +116,7 @@ impl<'s> Client<'s> {
         }
     }
 
-    /// Reads one item in each of the ways there are; each through one of the servers.
+    /// Reads one item in each possible way, each time through one of the servers.
     fn read(&mut self) {
         let (kind, name) = self.any();
         let item = self.items[&(kind, name.clone())].clone();
@@ -161,7 +161,7 @@ impl<'s> Client<'s> {
         assert_eq!(self.named(&answer["result"][list]), self.listed(kind), "{method}");
     }
 
-    /// Returns what of a list is under the names of this client: each with its description.
+    /// Returns the items in a list that have this client's names, with their descriptions.
     fn named(&self, list: &Value) -> Vec<(String, Option<String>)> {
         let items = list.as_array().unwrap_or_else(|| panic!("no list: {list}")).iter();
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -169,14 +169,14 @@ impl<'s> Client<'s> {
         named.filter(|(name, _)| name.starts_with(&format!("{}-", self.name))).collect()
     }
 
-    /// Returns what a list should show of this client's.
+    /// Returns the items of this client that a list should contain.
     fn listed(&self, kind: Kind) -> Vec<(String, Option<String>)> {
         let live = self.items.iter().filter(|((of, _), item)| *of == kind && item.text.is_some());
         live.map(|((_, name), item)| (name.clone(), item.description.clone())).collect()
     }
 }
 
-/// The word that a client writes in a step, and nobody else.
+/// Returns a word that only this client writes, and only in this step.
 fn word(client: &str, step: usize) -> String {
     format!("{client}s{step:03}")
 }
@@ -193,7 +193,7 @@ fn lists(kind: Kind) -> (&'static str, &'static str) {
 }
 
 #[test]
-fn clients_of_two_servers_read_what_was_written_through_either() {
+fn clients_read_what_was_written_through_either_server() {
     let Some(world) = World::new() else { return };
     let scratch = Scratch::new();
     let command = || {
@@ -205,7 +205,7 @@ fn clients_of_two_servers_read_what_was_written_through_either() {
     assert_eq!(made.status, 0, "{made}");
     let servers = [(); 2].map(|()| Http::spawn(command().args(["--json", "serve", "--http", "--port", "0"])));
 
-    // Somebody who watches hears of everything, and of each thing once.
+    // A watch reports each event exactly once.
     let store = world.open();
     let begun = store.read(events::newest).expect("a place");
     let mut watch = store.watch(store.position().expect("a position")).expect("a watch");
@@ -260,9 +260,10 @@ fn clients_of_two_servers_read_what_was_written_through_either() {
     assert_eq!(checked.status, 0, "{checked}");
 }
 
-/// Those of the handshake revisions: their clients begin again where they are told so. A request of the newest revision needs none.
+/// Sessions belong to revisions with a handshake. Their clients start a new session when asked to. Requests of the
+/// newest revision need no session.
 #[test]
-fn a_session_is_known_to_the_server_where_it_began_alone() {
+fn only_the_server_where_a_session_began_knows_it() {
     let Some(world) = World::new() else { return };
     let scratch = Scratch::new();
     let serve = || {

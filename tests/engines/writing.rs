@@ -1,4 +1,4 @@
-//! Writes: excluded, ended in the middle, and told as what they were.
+//! Tests of writes: exclusion, lost connections, and the errors for them.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::{AUTHOR, World, insert, names, project};
 use crate::support::eventually;
 use crate::support::postgres::Server;
 
-/// The lock of those that write, as `store/engine/postgres/lock.rs` numbers it.
+/// The lock of writers, with its number from `store/engine/postgres/lock.rs`.
 const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
-/// E4: before the commit.
+/// E4: the connection ends before the commit.
 #[test]
 fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_says_so() {
     let Some(world) = World::new() else { return };
@@ -34,9 +34,9 @@ fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_says_so()
     assert_eq!(names(&store), ["c"]);
 }
 
-/// E4: in the commit. It waits for a standby that is not there, and is in fact committed.
+/// E4: the connection ends during the commit, which waits for a standby that does not exist and has in fact happened.
 #[test]
-fn a_write_whose_connection_ends_in_its_commit_is_told_as_not_known() {
+fn a_write_whose_connection_ends_during_its_commit_is_reported_as_unknown() {
     let Some(server) = Server::start_with(5432, "-c listen_addresses=''", |_| {}) else { return };
     let store = Store::open(Path::new(&server.address("mcpkg", "postgres"))).expect("it opens");
     let project = project(&store);
@@ -56,7 +56,7 @@ fn a_write_whose_connection_ends_in_its_commit_is_told_as_not_known() {
 
 /// E16.
 #[test]
-fn who_waits_too_long_for_another_writer_is_told_that_it_is_busy() {
+fn waiting_too_long_for_another_writer_fails_as_busy() {
     let Some(world) = World::new() else { return };
     let store = world.open_with("?pool_size=2&pool_timeout=1");
     let project = project(&store);
@@ -83,9 +83,9 @@ fn who_waits_too_long_for_another_writer_is_told_that_it_is_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
-/// E16. PostgreSQL ends what takes longer than its own settings allow.
+/// E16. PostgreSQL ends statements that take longer than its settings allow.
 #[test]
-fn a_statement_that_the_server_ends_for_its_time_is_told_as_busy() {
+fn a_statement_that_exceeds_the_servers_time_limit_fails_as_busy() {
     let Some(world) = World::new() else { return };
     let slow = world.open();
     let store = world.open_with("?options=-c%20statement_timeout%3D200");
@@ -109,9 +109,9 @@ fn a_statement_that_the_server_ends_for_its_time_is_told_as_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
-/// E16. Two projects' writers store the same new contents, each in the other's order.
+/// E16. The writers of two projects store the same new contents in opposite orders.
 #[test]
-fn of_two_writers_that_wait_for_each_other_one_is_told_that_it_is_busy() {
+fn one_of_two_writers_that_wait_for_each_other_fails_as_busy() {
     let Some(world) = World::new() else { return };
     let store = world.open();
     for name in ["p", "q"] {
@@ -161,7 +161,7 @@ fn names_are_ordered_alike_by_both_engines() {
             store.write(|db| insert(db, &project, name)).expect("a write");
         }
         let all = names(&store);
-        // Page by page, each beginning after the last name of the one before.
+        // Read page by page. Each page begins after the last name of the page before.
         let (mut page, mut paged) = (Page { after: String::new(), limit: 3 }, Vec::new());
         loop {
             let slice = store.read(|db| prompts::list(db, project.id, &page)).expect("a page");
