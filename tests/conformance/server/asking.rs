@@ -1,4 +1,4 @@
-//! The tools that ask the client something while they work: the revisions with a handshake.
+//! The tools that ask the client something while they work, for revisions with a handshake.
 
 #![allow(deprecated, reason = "the newest revision gave up sampling; the others have it")]
 
@@ -7,7 +7,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-/// Answers one of these tools; `None` where it is none of them.
+/// Calls one of these tools. Returns `None` for other names.
 pub async fn call(
     name: &str,
     arguments: &Value,
@@ -102,12 +102,12 @@ fn choices() -> Value {
     })
 }
 
-/// Returns JSON in one of rmcp's types.
+/// Converts JSON to one of rmcp's types.
 pub fn read<T: serde::de::DeserializeOwned>(json: Value) -> Result<T, ErrorData> {
     serde_json::from_value(json).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// Returns an answer of one text.
+/// Returns an answer with one text.
 pub fn text(text: impl Into<String>) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(text)]).into()
 }

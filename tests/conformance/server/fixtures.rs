@@ -1,13 +1,13 @@
-//! The fixtures that are rows: plain prompts, templates, texts and an image.
+//! The fixtures that are rows of the database: plain prompts, templates, texts and an image.
 
 use mcpkg_core::op::Context;
 use serde_json::{Value, json};
 
-/// A picture of one pixel.
+/// An image of one pixel.
 pub const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
-/// Makes the project and what it holds, through the operations that users have.
+/// Creates the project and its content through mcpkg's operations.
 pub fn fill(context: &Context) -> mcpkg_base::error::Result<()> {
     run(context, &["project", "create"], json!({ "name": "conformance" }))?;
     let argument =
@@ -19,7 +19,7 @@ pub fn fill(context: &Context) -> mcpkg_base::error::Result<()> {
             "Prompt with arguments: arg1='{{ arg1 }}', arg2='{{ arg2 }}'",
             json!([argument("arg1"), argument("arg2")]),
         ),
-        // The provider answers these three; here they are listed.
+        // The provider answers these three. The rows only make the list contain them.
         ("test_prompt_with_embedded_resource", "{{ resourceUri }}", json!([argument("resourceUri")])),
         ("test_prompt_with_image", "An image.", json!([])),
         ("test_input_required_result_prompt", "A prompt that asks.", json!([])),

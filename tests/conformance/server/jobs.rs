@@ -1,4 +1,4 @@
-//! The suite's fixtures of the tasks extension: tools that take long, that fail, and that ask while they run.
+//! The suite's fixtures for the tasks extension: tools that take long, that fail, and that ask while they run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::asking::{read, text};
 use crate::tools::tool;
 
-/// The tools with their schemas.
+/// Returns the tools with their schemas.
 pub fn tools() -> Vec<Tool> {
     let object = |properties: Value| json!({ "type": "object", "properties": properties });
     vec![
@@ -25,23 +25,23 @@ pub fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Whether `name` is one of them.
+/// Returns whether `name` is one of these tools.
 pub fn has(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
-/// Returns how one of them is answered; `talk` answers it where it is not a task.
+/// Returns the answer of these tools. `talk` answers calls that are not tasks.
 pub fn answer(talk: Arc<Talk<CallToolRequestParams, CallToolResponse>>) -> Answer {
     let run = |request, task| -> Pending<CallToolResult> { Box::pin(run(request, task)) };
     Answer::Task(Arc::new(TaskTool { support: Box::new(support), talk, run: Box::new(run) }))
 }
 
-/// Whether a call is a task.
+/// Returns whether a call is a task.
 fn support(request: &CallToolRequestParams) -> TaskSupport {
     match request.name.as_ref() {
         "slow_compute" => TaskSupport::Optional,
         "failing_job" | "protocol_error_job" | "confirm_delete" | "multi_input" => TaskSupport::Required,
-        // Its first round asks; only what follows is a task.
+        // Its first round asks for input. Only later rounds are tasks.
         "test_tool_with_task" if request.input_responses.is_some() => TaskSupport::Required,
         _ => TaskSupport::Never,
     }

@@ -1,7 +1,7 @@
-//! The server that the official conformance suite is run against: mcpkg's own MCP face over HTTP, on a scratch database
-//! whose rows are the suite's prompts and resources, with a provider that answers the suite's other fixtures.
+//! The server for the official conformance suite: mcpkg's own MCP server over HTTP, on a scratch database that contains
+//! the suite's prompts and resources, with a provider for the suite's other fixtures.
 //!
-//! `cargo run --example conformance` listens on a free port of this machine until it is told to end.
+//! `cargo run --example conformance` listens on a free port of this machine until it is stopped.
 
 #![allow(clippy::print_stderr, reason = "a program of tests says where it listens")]
 

@@ -1,6 +1,7 @@
-//! The tools and the prompt that need several rounds (2026-07-28): what they ask for comes with the same request again.
+//! The tools and the prompt that need several rounds (2026-07-28): the client repeats the request with the requested
+//! input.
 //!
-//! What a tool has to remember goes with the client, signed, so that one that was changed is noticed.
+//! The client carries a tool's state. The state is signed, so that a change is detected.
 
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, ErrorCode, InputRequiredResult};
@@ -9,29 +10,29 @@ use sha2::{Digest, Sha256};
 
 use crate::asking::read;
 
-/// What a round comes to.
+/// The result of a round.
 pub enum Round {
-    /// An answer.
+    /// The final answer.
     Done(String),
-    /// More is needed.
+    /// A request for more input.
     Asks(Box<InputRequiredResult>),
 }
 
-/// What came with a request.
+/// The parts of a request that a round needs.
 pub struct Given<'a> {
     /// The client's answers.
     pub responses: &'a Value,
-    /// What was to be remembered.
+    /// The state that the tool gave the client.
     pub state: Option<&'a str>,
-    /// What the client can do.
+    /// The client's capabilities.
     pub capabilities: Option<ClientCapabilities>,
-    /// Signs what is to be remembered.
+    /// The key that signs the state.
     pub secret: &'a [u8; 32],
 }
 
 const PREFIX: &str = "test_input_required_result_";
 
-/// Takes one round of a tool or of the prompt; `None` where it is none of them.
+/// Runs one round of a tool or of the prompt. Returns `None` for other names.
 pub fn round(name: &str, given: &Given<'_>) -> Option<Result<Round, ErrorData>> {
     Some(match name.strip_prefix(PREFIX)? {
         "elicitation" => match content(given, "user_name", "name") {
@@ -103,7 +104,7 @@ fn steps(given: &Given<'_>) -> Result<Round, ErrorData> {
     Ok(Round::Done(format!("Your favorite color is {color}")))
 }
 
-/// Asks only for what the client said it can do.
+/// Asks only for kinds of input that the client supports.
 fn by_capability(given: &Given<'_>) -> Result<Round, ErrorData> {
     let can = serde_json::to_value(&given.capabilities).unwrap_or_default();
     let known = [

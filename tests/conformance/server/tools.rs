@@ -1,4 +1,4 @@
-//! The fixtures that need code: tools, prompts and a resource that a program gives to the server.
+//! The fixtures that need code: tools, prompts and a resource that a program adds to the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::fixtures::{self, PIXEL};
 use crate::jobs;
 use crate::rounds::{self, Given, Round};
 
-/// A sound of no length.
+/// An empty sound.
 const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
 const PAUSE: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ pub struct Fixtures(Arc<State>);
 struct State {
     store: Store,
     secret: [u8; 32],
-    /// How often the list of tools was said to have changed.
+    /// How often the list of tools was reported as changed.
     changes: AtomicU64,
 }
 
@@ -101,7 +101,7 @@ impl State {
         Given { responses, state, capabilities: context.meta.client_capabilities(), secret: &self.secret }
     }
 
-    /// Says in the trail that the tools changed, as installing one will.
+    /// Records in the trail that the tools changed, as an installation does.
     fn change_tools(&self) -> Result<CallToolResponse, ErrorData> {
         self.changes.fetch_add(1, Ordering::Relaxed);
         let event = NewEvent {
@@ -201,7 +201,7 @@ impl Provider for Fixtures {
 }
 
 impl Fixtures {
-    /// Returns a fixture as the server lists and calls it.
+    /// Returns a fixture's tool with the code that answers its calls.
     fn projected(&self, listed: Tool) -> Projected {
         let changes = listed.name.starts_with("test_trigger_");
         let fixtures = Arc::clone(&self.0);
@@ -215,7 +215,7 @@ impl Fixtures {
     }
 }
 
-/// A resource whose text says which one it is.
+/// A resource whose text contains the id in its URI.
 const TEMPLATE: Resource = Resource {
     uri: "test://template/{id}/data",
     name: "template-data",
@@ -301,7 +301,7 @@ fn failed(error: mcpkg_base::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// A tool that only a client with sampling may call.
+/// Answers a tool that requires a client with sampling.
 fn missing(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
     if context.meta.client_capabilities().is_some_and(|can| can.sampling.is_some()) {
         return Ok(text("The client has sampling"));
@@ -337,7 +337,7 @@ async fn log(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, E
     Ok(text("Messages were logged"))
 }
 
-/// A schema with what JSON Schema 2020-12 has beyond the plain.
+/// Returns a schema that uses advanced features of JSON Schema 2020-12.
 fn rich_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
