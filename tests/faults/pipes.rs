@@ -51,7 +51,7 @@ fn f19_a_command_whose_output_is_closed_exits_quietly() {
 }
 
 #[test]
-fn f19_following_the_trail_ends_when_nobody_reads_it() {
+fn f19_events_follow_ends_when_nobody_reads_it() {
     let scratch = Scratch::with_project();
     let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--json"]));
     let first = follower.line().expect("the first event");
@@ -63,7 +63,7 @@ fn f19_following_the_trail_ends_when_nobody_reads_it() {
 }
 
 #[test]
-fn following_the_trail_shows_what_comes_and_nothing_else() {
+fn events_follow_shows_new_events_and_nothing_else() {
     let scratch = Scratch::with_project();
     let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--limit", "1", "--json"]));
     assert_eq!(follower.line().expect("the newest event")["kind"], "project.create");

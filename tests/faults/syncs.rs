@@ -204,7 +204,7 @@ fn a_disk_that_refuses_a_write_is_reported_and_the_next_sync_goes_on() {
 }
 
 #[test]
-fn what_was_changed_after_a_sync_was_killed_is_not_overwritten() {
+fn changes_after_a_sync_was_killed_are_not_overwritten() {
     let changed = Changed::new();
     let Some(ran) = changed.sync_under("renameat:signal=SIGKILL:when=1") else {
         return skipped("there is no strace");

@@ -79,7 +79,7 @@ fn of_several_pipelined_calls_with_one_token_exactly_one_applies() {
 }
 
 #[test]
-fn reading_goes_on_while_another_process_applies_and_writing_says_so() {
+fn reads_work_while_another_process_applies_and_writes_report_it() {
     let big = Big::new();
     let token = token(&big);
     let lock = mcpkg_store::Store::open(&big.ground.scratch.db())
