@@ -84,7 +84,7 @@ fn a_removal_names_the_entry_that_belongs_to_mcpkg() {
 }
 
 #[test]
-fn what_the_user_wrote_into_the_entry_stays() {
+fn the_users_own_keys_in_the_entry_stay() {
     let ground = Ground::new();
     let before = "{\n  \"mcpServers\": {\n    \"mcpkg\": {\n      // slow disk\n      \"timeout\": 9,\n      \"command\": \
                   \"/old/mcpkg\",\n      \"args\": [\"serve\"],\n      \"url\": \"http://x\"\n    }\n  }\n}\n";

@@ -105,7 +105,7 @@ fn a_dry_run_makes_nothing_not_even_the_database() {
 }
 
 #[test]
-fn what_others_wrote_in_the_meantime_stays() {
+fn changes_of_others_in_the_meantime_stay() {
     let ground = Ground::new();
     let cursor = Case {
         agent: "cursor",
