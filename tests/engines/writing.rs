@@ -17,7 +17,7 @@ const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 /// E4: the connection ends before the commit.
 #[test]
-fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_says_so() {
+fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_fails() {
     let Some(world) = World::new() else { return };
     let store = world.open();
     let project = project(&store);
