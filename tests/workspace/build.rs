@@ -1,16 +1,16 @@
-//! `mcpkg build` and smctl_build: order, failures, what commands get and what is kept of them.
+//! Tests of `mcpkg build` and smctl_build: the order, failures, the environment of commands, and what is stored.
 
 use serde_json::{Value, json};
 
 use crate::support::{Client, memory, reset_peak};
 use crate::workspace::builds::{Builds, build, refused};
 
-/// A command that writes the repository's name into the workspace's file `order`.
+/// Returns a command that writes the repository's name to the workspace's file `order`.
 fn told(name: &str, step: &str) -> String {
     format!("{step}_cmd = \"sh -c 'echo {name} {step} >> ../order'\"\n")
 }
 
-/// web depends on api, api on lib; web stands first in the manifest.
+/// Returns a workspace in which web depends on api and api on lib. web is first in the manifest.
 fn chain(api: &str) -> Builds {
     let keys = |name: &str, on: &str| format!("{}{}{on}", told(name, "build"), told(name, "test"));
     let (web, lib) = (keys("web", "depends_on = [\"api\"]"), keys("lib", ""));
@@ -49,7 +49,7 @@ fn each_repository_is_built_after_those_it_depends_on() {
         assert_eq!((&data["all_passed"], &data["results"][1]["step"]), (&json!(true), &json!("test")));
         assert!(data["run"].is_string() && data["total_duration_ms"].is_u64(), "{data:#}");
     }
-    // One alone brings what it depends on; the folder may be any in the workspace.
+    // Building one repository includes its dependencies, from any folder in the workspace.
     let shop = chain("");
     let ran = shop.scratch.finish(shop.command().current_dir(shop.root().join("web")).args(["build", "api"]));
     assert_eq!((ran.status, shop.read("order").as_str()), (0, "lib build\napi build\n"), "{ran}");
@@ -83,7 +83,7 @@ fn x5_a_failed_build_is_an_error_in_the_shell_and_over_mcp() {
     assert!(said.starts_with("api: build failed with status 3") && said.ends_with("broken.c:1"), "{said}");
     assert_eq!(shown(&error["data"]), "+lib +lib (test) -api .api (test) .web .web (test)");
     client.finish();
-    // The newest revision has the same object in a result.
+    // The newest revision returns the same object in a result.
     let mut client = Client::modern_with(shop.command().arg("serve"), json!({}));
     let result = build(&mut client, json!({ "test": true }))["result"].take();
     let error = &result["structuredContent"]["error"];
@@ -93,7 +93,7 @@ fn x5_a_failed_build_is_an_error_in_the_shell_and_over_mcp() {
 }
 
 #[test]
-fn x7_a_build_prints_one_document_where_it_passes_fails_and_is_only_shown() {
+fn x7_a_build_prints_one_document_if_it_passes_fails_or_is_a_dry_run() {
     let shop = chain("build_cmd = \"false\"");
     let (status, shown) = shop.json(&["build", "--dry-run", "--test"]);
     assert_eq!((status, &shown["dry_run"]), (0, &json!(true)), "{shown:#}");
@@ -125,7 +125,7 @@ fn x9_an_unknown_repository_is_refused_with_the_nearest_name_and_nothing_runs() 
         let error = refused(&mut client, json!({ "repo": "apii", "parallel": parallel }), "E_INVALID_ARGUMENT");
         assert!(error["message"].as_str().is_some_and(|said| said.contains("did you mean 'api'?")), "{error:#}");
     }
-    // What only the shell has, and what nobody has, is refused.
+    // Arguments that only the shell has, and unknown ones, are refused.
     for unknown in
         [json!({ "jobs": 2 }), json!({ "keep_going": true }), json!({ "dry_run": true }), json!({ "tests": true })]
     {
@@ -138,7 +138,7 @@ fn x9_an_unknown_repository_is_refused_with_the_nearest_name_and_nothing_runs() 
 }
 
 #[test]
-fn x28_a_circle_is_named_whole_and_an_unknown_dependency_is_an_error() {
+fn x28_a_cycle_is_shown_in_full_and_an_unknown_dependency_is_an_error() {
     let on = |name: &str| format!("build_cmd = \"true\"\ndepends_on = [\"{name}\"]");
     let shop = Builds::new(&[("web", &on("api")), ("api", &on("lib")), ("lib", &on("web"))]);
     let ran = shop.run(&["build"]);
@@ -150,7 +150,7 @@ fn x28_a_circle_is_named_whole_and_an_unknown_dependency_is_an_error() {
 }
 
 #[test]
-fn x29_quotes_make_words_and_what_a_shell_would_read_stays_letters() {
+fn x29_quotes_group_words_and_shell_syntax_is_not_interpreted() {
     let keys = r#"build_cmd = 'printf "%s|" "a b" ; $(touch x) * ~ \$HOME && `id` >y'"#;
     let shop = Builds::new(&[("lib", keys)]);
     let (status, data) = shop.json(&["build"]);
@@ -160,7 +160,7 @@ fn x29_quotes_make_words_and_what_a_shell_would_read_stays_letters() {
 }
 
 #[test]
-fn x30_a_clean_that_fails_is_a_failure_and_later_levels_are_rows() {
+fn x30_a_clean_that_fails_is_a_failure_and_later_levels_are_skipped() {
     let keys = "clean_cmd = \"sh -c 'exit 9'\"\n";
     let shop = Builds::new(&[
         ("lib", &format!("{keys}{}", told("lib", "build"))),
@@ -175,12 +175,12 @@ fn x30_a_clean_that_fails_is_a_failure_and_later_levels_are_rows() {
     let (_, data) = shop.json(&["build", "--clean", "--keep-going"]);
     assert_eq!(shown(&data["error"]["details"]), "-lib (clean) .lib +docs .api");
     assert_eq!(shop.read("order"), "docs build\ndocs build\n");
-    // Without --clean none is run.
+    // Without `--clean`, no clean command is run.
     assert_eq!(shop.json(&["build"]).0, 0);
 }
 
 #[test]
-fn x31_an_output_of_100_mib_takes_no_memory() {
+fn x31_an_output_of_100_mib_needs_little_memory() {
     let keys =
         "build_cmd = \"sh -c 'if test -e ../loud; then yes 0123456789abcde | head -c 104857600; echo; echo end; fi'\"";
     let shop = Builds::new(&[("lib", keys)]);
@@ -191,7 +191,7 @@ fn x31_an_output_of_100_mib_takes_no_memory() {
     reset_peak(client.pid());
     let before = memory(client.pid(), "VmHWM");
     let id = client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));
-    // It may take longer than others wait for.
+    // This may take longer than the usual time limit of tests.
     let answer = loop {
         match client.wait(std::time::Duration::from_secs(60)) {
             crate::support::Wait::Line(line) if line["id"] == id => break line,
@@ -209,7 +209,7 @@ fn x31_an_output_of_100_mib_takes_no_memory() {
 }
 
 #[test]
-fn a_command_gets_the_users_variables_no_input_and_none_of_gits_or_mcpkgs() {
+fn a_command_gets_no_input_and_the_users_variables_except_gits_and_mcpkgs() {
     let keys = "build_cmd = \"sh -c 'env; echo [$(cat)]; echo get https://me:s3cret@example.org/x'\"";
     let shop = Builds::new(&[("lib", keys)]);
     let mut command = shop.command();
@@ -225,7 +225,7 @@ fn a_command_gets_the_users_variables_no_input_and_none_of_gits_or_mcpkgs() {
 }
 
 #[test]
-fn a_repository_that_is_not_there_fails_and_a_command_that_is_not_there_too() {
+fn a_missing_repository_and_a_missing_command_fail() {
     let shop = Builds::new(&[("lib", "build_cmd = \"no-such-program\""), ("api", "build_cmd = \"true\"")]);
     std::fs::remove_dir(shop.root().join("api")).expect("a folder");
     let (status, data) = shop.json(&["build", "--keep-going"]);

@@ -1,4 +1,4 @@
-//! Builds that run: what ends them, two at once, whom they may be asked by, and how many are kept.
+//! Tests of running builds: what ends them, two builds at once, who may start them, and how many are kept.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use crate::support::{Client, Wait, eventually, signal};
 use crate::workspace::builds::{Builds, assert_gone, build, refused, runs};
 
-/// A command that starts another one, whose id it writes to the workspace's file `child`, and waits for it.
+/// A command that starts another process, writes its id to the workspace's file `child`, and waits for it.
 const PARENT: &str = "build_cmd = \"sh -c 'sleep 1000 & echo $! > ../new; mv ../new ../child; wait'\"\n";
 
-/// The same, and neither listens to the request to end.
+/// The same, but both processes ignore SIGTERM.
 const DEAF: &str = "build_cmd = \"sh -c 'trap : TERM; (trap \\\"\\\" TERM; exec sleep 1000) & echo $! > ../new; mv ../new ../child; while :; do wait; done'\"\n";
 
 #[test]
-fn x32_a_timeout_ends_a_command_with_those_it_started() {
+fn x32_a_timeout_ends_a_command_and_its_child_processes() {
     let shop = Builds::new(&[("lib", &format!("timeout_secs = 1\n{PARENT}"))]);
     let (status, data) = shop.json(&["build"]);
     assert_eq!((status, &data["error"]["code"]), (6, &json!("E_BUILD_FAILED")), "{data:#}");
@@ -26,7 +26,7 @@ fn x32_a_timeout_ends_a_command_with_those_it_started() {
 }
 
 #[test]
-fn x32_what_does_not_listen_is_ended_by_force() {
+fn x32_processes_that_ignore_sigterm_are_killed() {
     let shop = Builds::new(&[("lib", &format!("timeout_secs = 1\n{DEAF}"))]);
     let begun = Instant::now();
     assert_eq!(shop.json(&["build"]).0, 6);
@@ -35,7 +35,7 @@ fn x32_what_does_not_listen_is_ended_by_force() {
 }
 
 #[test]
-fn x32_ctrl_c_ends_what_runs_and_says_so() {
+fn x32_ctrl_c_ends_a_build_and_reports_it() {
     let shop = Builds::new(&[("lib", PARENT), ("api", "build_cmd = \"true\"")]);
     let mut command = shop.command();
     let child =
@@ -52,14 +52,14 @@ fn x32_ctrl_c_ends_what_runs_and_says_so() {
 }
 
 #[test]
-fn x32_a_cancelled_call_and_a_server_that_is_ended_end_what_runs() {
+fn x32_cancelling_a_call_or_ending_the_server_ends_a_build() {
     let shop = Builds::new(&[("lib", PARENT)]);
     let Some(mut client) = shop.trusted_server() else { return };
     let id = client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));
     let first = shop.process("child");
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
     assert_gone(first);
-    // The server goes on.
+    // The server still works.
     client.result("ping", json!({}));
     std::fs::remove_file(shop.root().join("child")).expect("a file");
     client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));
@@ -74,7 +74,7 @@ fn a_build_ends_with_the_client_that_asked_for_it() {
     let shop = Builds::new(&[("lib", PARENT)]);
     let Some(client) = shop.trusted_server() else { return };
     client.finish();
-    // A client that is killed closes both pipes at once.
+    // The pipes of a killed client are both closed at once.
     let mut server =
         shop.command().arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a server");
     let mut input = server.stdin.take().expect("an input");
@@ -98,7 +98,7 @@ fn a_build_ends_with_the_client_that_asked_for_it() {
 fn two_builds_at_once_are_both_kept() {
     let keys = "build_cmd = \"sh -c 'echo x >> ../begun; while test $(wc -l < ../begun) -lt 2; do sleep 0.01; done'\"";
     let shop = Builds::new(&[("lib", keys)]);
-    // Each waits for the other to begin.
+    // Each build waits until the other has begun.
     let begin = || {
         let mut command = shop.command();
         command.args(["--json", "build"]).stdout(Stdio::piped()).spawn().expect("mcpkg starts")
@@ -127,7 +127,7 @@ fn repositories_of_a_level_are_built_at_the_same_time() {
 #[test]
 fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_commands() {
     let shop = Builds::new(&[("lib", "build_cmd = \"sh -c 'echo >> ../ran'\""), ("api", "build_cmd = \"true\"")]);
-    // That a person builds says nothing of agents.
+    // A person's build gives no consent for agents.
     assert_eq!(shop.json(&["build"]).0, 0);
     assert_eq!(shop.read("ran"), "\n");
     let mut client = shop.server();
@@ -138,7 +138,7 @@ fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_comman
     if !shop.consent() {
         return;
     }
-    // Once for all builds, of one repository and with tests too.
+    // One consent is enough for all builds, including builds of one repository or with tests.
     for arguments in [json!({}), json!({ "repo": "lib" })] {
         let answer = build(&mut client, arguments);
         assert_eq!(answer["result"]["structuredContent"]["all_passed"], true, "{answer:#}");
@@ -153,7 +153,7 @@ fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_comman
 }
 
 #[test]
-fn what_a_build_does_is_told_while_it_runs() {
+fn a_build_reports_progress_while_it_runs() {
     let shop = Builds::new(&[("lib", "build_cmd = \"true\""), ("api", "build_cmd = \"true\"")]);
     let Some(mut client) = shop.trusted_server() else { return };
     client.result("logging/setLevel", json!({ "level": "info" }));
@@ -179,7 +179,7 @@ fn what_a_build_does_is_told_while_it_runs() {
 }
 
 #[test]
-fn the_last_builds_are_kept_as_many_as_the_limit_says() {
+fn the_last_builds_are_kept_up_to_the_limit() {
     let shop = Builds::new(&[("lib", "build_cmd = \"sh -c 'echo $$'\"")]);
     assert_eq!(shop.run(&["limit", "set", "builds", "--number", "3"]).status, 0);
     let ids: Vec<Value> = (0..5).map(|_| shop.json(&["build"]).1["run"].clone()).collect();
@@ -199,13 +199,14 @@ fn a_build_whose_process_was_killed_is_listed_as_unfinished() {
     let (_, listed) = shop.json(&["builds", "list"]);
     assert_eq!(listed["builds"][0]["result"], "unfinished", "{listed:#}");
     assert_eq!(shop.json(&["builds", "show"]).0, 0);
-    // Nothing can end what a killed process had started.
+    // Nothing ends the process that a killed command had started.
     signal(grandchild, "KILL");
 }
 
-/// A server ends though a client that is there does not wait for its build: see `a_build_ends_with_the_client_that_asked_for_it`.
+/// The client closes its input but still reads, so the build is not ended. A client that is gone ends its build: see
+/// `a_build_ends_with_the_client_that_asked_for_it`.
 #[test]
-fn a_client_that_sends_no_more_and_reads_on_gets_its_answer() {
+fn a_client_that_closes_its_input_but_still_reads_gets_its_answer() {
     let waits = "build_cmd = \"sh -c 'echo > ../begun; while ! test -e ../go; do sleep 0.01; done'\"";
     let shop = Builds::new(&[("lib", waits)]);
     let Some(mut client) = shop.trusted_server() else { return };

@@ -1,4 +1,4 @@
-//! A workspace whose repositories are folders with commands: builds need no more of a repository.
+//! A workspace whose repositories are only folders with commands, which is enough for builds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, skipped};
 
-/// The manifest of a workspace with one repository, which builds.
+/// The manifest of a workspace with one repository that has a build command.
 pub const ONE: &str = "[workspace]\nname = \"shop\"\n\n[[repos]]\nname = \"lib\"\nurl = \"https://example.org/lib.git\"\nbuild_cmd = \"true\"\n";
 
-/// A workspace with commands.
+/// A workspace with build commands.
 pub struct Builds {
     pub scratch: Scratch,
     root: PathBuf,
 }
 
 impl Builds {
-    /// Returns one whose manifest has these repositories: a name, and the other lines of its entry.
+    /// Creates a workspace with these repositories: the name, and the other lines of the entry.
     pub fn new(repos: &[(&str, &str)]) -> Self {
         let scratch = Scratch::new();
         let root = scratch.path().join("shop");
@@ -44,12 +44,12 @@ impl Builds {
         &self.root
     }
 
-    /// What a file below the root holds; nothing where it is not there.
+    /// Returns the content of a file below the root, or an empty text if it does not exist.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.root.join(name)).unwrap_or_default()
     }
 
-    /// The real binary, started in the workspace.
+    /// Returns the real binary, started in the workspace.
     pub fn command(&self) -> Command {
         let mut command = self.scratch.command();
         command.current_dir(&self.root);
@@ -60,7 +60,7 @@ impl Builds {
         self.scratch.finish(self.command().args(arguments))
     }
 
-    /// Runs the binary with `--json` and returns its exit status and its one document.
+    /// Runs the binary with `--json`. Returns its exit status and its JSON document.
     #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let ran = self.scratch.finish(self.command().arg("--json").args(arguments));
@@ -68,12 +68,12 @@ impl Builds {
         (ran.status, document.unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{ran}")))
     }
 
-    /// A server in the workspace, and a client that shook hands.
+    /// Starts a server in the workspace, and a client that has done the handshake.
     pub fn server(&self) -> Client {
         Client::spawn(self.command().arg("serve")).shake_hands("2025-11-25")
     }
 
-    /// Has a person at a terminal consent to the request that waits; false where there is no terminal to be had.
+    /// Consents to the waiting request at a terminal. Returns false without a terminal.
     #[track_caller]
     pub fn consent(&self) -> bool {
         let (_, waiting) = self.json(&["consent", "list"]);
@@ -92,27 +92,27 @@ impl Builds {
         }
     }
 
-    /// Starts a server for whose client a person has consented to the builds; none where there is no terminal to be had.
+    /// Starts a server, and consents to its client's builds. Returns `None` without a terminal.
     pub fn trusted_server(&self) -> Option<Client> {
         let mut client = self.server();
         refused(&mut client, json!({}), "E_CONSENT_REQUIRED");
         self.consent().then_some(client)
     }
 
-    /// Waits until a file below the root has an id of a process, and returns that.
+    /// Waits until a file below the root contains a process id, and returns it.
     #[track_caller]
     pub fn process(&self, file: &str) -> u32 {
         eventually("a command writes its id", || self.read(file).strip_suffix('\n')?.parse().ok())
     }
 }
 
-/// Calls smctl_build and returns the answer whole: a result or an error.
+/// Calls smctl_build, and returns the whole answer: a result or an error.
 #[track_caller]
 pub fn build(client: &mut Client, arguments: Value) -> Value {
     client.request("tools/call", json!({ "name": "smctl_build", "arguments": arguments }))
 }
 
-/// Calls smctl_build, which fails, and returns the JSON-RPC error.
+/// Calls smctl_build, which must fail, and returns the JSON-RPC error.
 #[track_caller]
 pub fn refused(client: &mut Client, arguments: Value, code: &str) -> Value {
     let mut answer = build(client, arguments);
@@ -120,12 +120,12 @@ pub fn refused(client: &mut Client, arguments: Value, code: &str) -> Value {
     answer["error"].take()
 }
 
-/// Whether a process runs; one that has ended and was not waited for does not.
+/// Returns whether a process runs. A zombie does not count.
 pub fn runs(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// Waits until a process is gone.
+/// Waits until a process has ended.
 #[track_caller]
 pub fn assert_gone(id: u32) {
     eventually("the process ends", || (!runs(id)).then_some(()));

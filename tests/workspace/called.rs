@@ -1,4 +1,4 @@
-//! The program by the name `smctl`: the original's client configurations, short words and exit statuses.
+//! Tests of the program under the name `smctl`: the original's client configurations, short commands and exit statuses.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::shop::{REPOS, Shop};
 use crate::support::{BINARY, Client};
 
-/// A link called `smctl` to the program.
+/// Returns a link called `smctl` to the program.
 fn link(shop: &Shop) -> PathBuf {
     let folder = shop.scratch.path().join("bin");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -19,7 +19,7 @@ fn link(shop: &Shop) -> PathBuf {
     link
 }
 
-/// The program by that name, in the environment and the folder of `shop`.
+/// Returns the program under that name, with the environment and folder of `shop`.
 pub fn smctl(shop: &Shop) -> Command {
     let plain = shop.command();
     let mut command = Command::new(link(shop));
@@ -29,7 +29,7 @@ pub fn smctl(shop: &Shop) -> Command {
 }
 
 #[test]
-fn the_originals_client_configuration_works_as_it_stands() {
+fn the_originals_client_configuration_works_unchanged() {
     let shop = Shop::new();
     let mut client = Client::spawn(smctl(&shop).args(["serve", "--mcp", "--stdio"])).shake_hands("2025-06-18");
     let tools = client.result("tools/list", json!({}));
@@ -56,7 +56,7 @@ fn short_words_stand_for_the_originals_commands() {
 }
 
 #[test]
-fn exit_statuses_are_the_originals_by_that_name_alone() {
+fn exit_statuses_are_the_originals_only_under_that_name() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -76,7 +76,7 @@ fn exit_statuses_are_the_originals_by_that_name_alone() {
 }
 
 #[test]
-fn a_client_is_given_the_entry_and_checked_through_it() {
+fn a_clients_entry_starts_smctl_and_passes_the_check() {
     let shop = Shop::new();
     let root = shop.root().display().to_string();
     let arguments = ["client", "add", "claude-code", "--as", "smctl", "-w", &root];

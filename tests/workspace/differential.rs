@@ -1,5 +1,5 @@
-//! Status, branches and worktrees of random workspaces against a plain script of git commands. `PROPTEST_CASES` says of how
-//! many; `status.rs` does the same to one workspace that changes.
+//! Compares status, branches and worktrees of random workspaces with a plain script of git commands. `PROPTEST_CASES`
+//! is the number of workspaces. `status.rs` does the same with one workspace that changes.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const BRANCHES: [&str; 9] = [
     "x/feature/y",
 ];
 
-/// A repository with branches at random, each with commits of its own or of another.
+/// Returns a repository with random branches. Each has own commits, or those of another branch.
 fn stream(random: &mut Random) -> Stream {
     let mut stream = Stream::default();
     let mut files = Files::from([(b"a.txt".to_vec(), (FILE, b"one\n".to_vec()))]);
@@ -43,7 +43,7 @@ fn stream(random: &mut Random) -> Stream {
     stream
 }
 
-/// What a person may have done in a repository.
+/// Makes random changes in a repository, as a person may.
 fn disturb(shop: &Shop, repo: &str, path: &str, random: &mut Random) {
     let folder = shop.repo(repo);
     let try_git = |folder: &Path, line: &[&str]| drop(shop.git_command(folder).args(line).output());
@@ -80,7 +80,7 @@ fn disturb(shop: &Shop, repo: &str, path: &str, random: &mut Random) {
     }
 }
 
-/// What git says, each command by itself.
+/// Reads a repository with separate git commands.
 struct Script<'s> {
     shop: &'s Shop,
     folder: PathBuf,
@@ -116,7 +116,7 @@ impl Script<'_> {
         })
     }
 
-    /// The work trees: each folder with its branch.
+    /// Returns the folder and the branch of each work tree.
     fn worktrees(&self) -> Vec<(PathBuf, Option<String>)> {
         let mut found: Vec<(PathBuf, Option<String>)> = Vec::new();
         for line in self.lines(&["worktree", "list", "--porcelain"]) {
@@ -165,7 +165,7 @@ fn read(client: &mut Client, uri: &str) -> Value {
     serde_json::from_str(read["contents"][0]["text"].as_str().expect("text")).expect("JSON")
 }
 
-/// The keys of `expected` as `found` has them.
+/// Checks that `found` has the same values as `expected` for its keys.
 #[track_caller]
 fn assert_has(found: &Value, expected: &Value, what: &str) {
     let keys = expected.as_object().expect("an object");
@@ -232,7 +232,7 @@ fn check(random: &mut Random, round: usize) {
 }
 
 #[test]
-fn what_is_read_of_random_workspaces_is_what_a_script_of_git_says() {
+fn reads_of_random_workspaces_agree_with_a_script_of_git_commands() {
     let count = cases(12);
     let mut random = Random::new();
     (0..count as usize).for_each(|round| check(&mut random, round));

@@ -1,4 +1,4 @@
-//! Contract 003 as its clients meet it: `serve --as smctl` over stdio, in both eras.
+//! Tests of contract 003 as its clients see it: `serve --as smctl` over stdio, in an older revision and in the newest.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::shop::{REPOS, Shop};
 use crate::support::{Client, Scratch, Wait};
 
-/// A server that stands in for the original, spoken to in an older revision or in 2026-07-28.
+/// Starts a server in place of the original, with a client of an older revision or of 2026-07-28.
 fn client(shop: &Shop, modern: bool) -> Client {
     let mut command = shop.command();
     command.args(["serve", "--mcp", "--stdio", "--as", "smctl"]);
@@ -17,7 +17,7 @@ fn client(shop: &Shop, modern: bool) -> Client {
     }
 }
 
-/// Calls a tool that fails, and returns the error: as it is in an older revision, out of the result in the newest.
+/// Calls a tool, which must fail, and returns the error. In the newest revision, it is inside the result.
 #[track_caller]
 fn failure(client: &mut Client, modern: bool, tool: &str, arguments: Value) -> Value {
     let mut answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -32,9 +32,10 @@ fn failure(client: &mut Client, modern: bool, tool: &str, arguments: Value) -> V
     result["structuredContent"]["error"].take()
 }
 
-/// `serve --confirm destructive`: what may destroy takes a person, call by call; what only makes or reads does not.
+/// `serve --confirm destructive`: a person confirms each call that may destroy something, but not calls that only
+/// create or read.
 #[test]
-fn a_person_consents_to_what_may_destroy_where_the_server_asks_for_it() {
+fn a_person_consents_to_destructive_calls_if_the_server_asks_for_it() {
     let shop = Shop::new();
     let mut command = shop.command();
     command.args(["serve", "--as", "smctl", "--confirm", "destructive"]);
@@ -53,7 +54,7 @@ fn a_person_consents_to_what_may_destroy_where_the_server_asks_for_it() {
     assert_eq!(shown["operation"], "smctl_flow_feature_finish", "{shown}");
     assert_eq!(shown["effects"], json!(["name = \"login\""]), "{shown}");
     client.finish();
-    // A client that is trusted with the question: its user says yes, once.
+    // For a client that may ask the question itself, its user consents once.
     let mut client = Client::spawn(&mut command);
     let info = json!({ "name": "test-client", "version": "1" });
     let capabilities = json!({ "elicitation": { "form": {} } });
@@ -101,7 +102,7 @@ fn a_session_of_an_older_revision() {
     assert_eq!(config["contents"][0]["text"], manifest.as_str());
     let missing = client.error("resources/read", json!({ "uri": "smctl://workspace/nothing" }));
     assert_eq!((&missing["code"], &missing["data"]["code"]), (&json!(-32000), &json!("E_NOT_FOUND")), "{missing}");
-    // What the database stores is not this contract's.
+    // The database's resources are not part of this contract.
     assert_eq!(client.error("resources/read", json!({ "uri": "mcpkg://events" }))["code"], -32000);
     client.finish();
 }
@@ -124,7 +125,7 @@ fn a_session_of_the_newest_revision() {
 }
 
 #[test]
-fn outside_of_a_workspace_the_resources_are_listed_and_each_says_that_there_is_none() {
+fn outside_a_workspace_the_resources_are_listed_and_each_reports_that_there_is_none() {
     let shop = Shop::bare();
     for modern in [false, true] {
         let mut client = client(&shop, modern);
@@ -140,7 +141,7 @@ fn outside_of_a_workspace_the_resources_are_listed_and_each_says_that_there_is_n
         assert_eq!(missing["data"]["code"], "E_WORKSPACE_NOT_FOUND", "{missing}");
         client.finish();
     }
-    // A manifest that cannot be read is no missing one.
+    // A manifest that cannot be parsed is not reported as missing.
     std::fs::create_dir(shop.root().join(".smctl")).expect("a folder");
     std::fs::write(shop.root().join(".smctl/workspace.toml"), "[[").expect("a file");
     let mut client = client(&shop, false);
@@ -200,7 +201,7 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
     assert_eq!(told["structuredContent"], status);
     let missing = client.error("resources/read", json!({ "uri": "smctl://spec/lgoin/tasks" }));
     assert_eq!(missing["code"], -32000, "{missing}");
-    // The list changes with the specs, also where nobody subscribed to one of them.
+    // The list changes with the specs, even if nobody subscribed to one.
     shop.ok(&["spec", "new", "logout"]);
     client.notification("notifications/resources/list_changed");
     let listed = client.result("resources/list", json!({}));
@@ -209,7 +210,7 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
 }
 
 #[test]
-fn the_branches_of_the_flow_are_told_by_kind() {
+fn the_branches_of_the_flow_are_grouped_by_kind() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login", "--repo", "lib"]);
     let mut client = client(&shop, false);
@@ -287,7 +288,7 @@ fn x33_codes_of_a_missing_workspace_of_git_of_a_gate_and_of_a_spec() {
         assert!(message.contains("api") && message.contains("login.txt"), "{message}");
         let manifest = shop.root().join(".smctl/workspace.toml");
         let text = std::fs::read_to_string(&manifest).expect("a manifest");
-        // Nothing listens there.
+        // No server listens there.
         std::fs::write(&manifest, format!("{text}\n[gate]\nurl = \"http://127.0.0.1:1\"\n")).expect("a file");
         let error = failure(&mut client, modern, "smctl_gate_status", json!({}));
         assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32005), &json!("E_GATE_UNREACHABLE")), "{error}");
@@ -298,7 +299,7 @@ fn x33_codes_of_a_missing_workspace_of_git_of_a_gate_and_of_a_spec() {
     }
 }
 
-/// X45: two servers are asked to finish one feature: one does, the other names the run.
+/// X45: two servers are asked to finish one feature. One does it, and the other names the run.
 #[test]
 fn x45_two_servers_that_finish_one_feature() {
     for modern in [false, true] {
@@ -320,7 +321,7 @@ fn x45_two_servers_that_finish_one_feature() {
 }
 
 #[test]
-fn x41_what_a_tool_does_not_take_is_refused() {
+fn x41_unknown_arguments_of_tools_are_refused() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -381,7 +382,7 @@ fn calls_are_logged_by_default() {
 }
 
 #[test]
-fn a_manifest_that_does_not_parse_is_read_by_whoever_mends_it() {
+fn a_manifest_that_does_not_parse_can_be_read_to_repair_it() {
     let shop = Shop::new();
     let manifest = shop.root().join(".smctl/workspace.toml");
     let broken = "[workspace\nname = \"shop\"\nurl = \"https://ada:hunter2@example.org/x\"\n";

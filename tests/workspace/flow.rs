@@ -1,4 +1,4 @@
-//! Features over three repositories: all or none.
+//! Tests of features in three repositories: all or nothing.
 
 use std::process::Command;
 
@@ -36,9 +36,9 @@ fn a_feature_is_started_and_finished_in_all_repositories() {
     shop.assert_tidy();
 }
 
-/// A build leaves folders that nobody may write to: whoever is not root cannot simply remove them.
+/// A build may leave read-only folders, which only root can remove without changing their mode.
 #[test]
-fn a_read_only_folder_in_a_worktree_is_in_nobodys_way() {
+fn a_read_only_folder_in_a_worktree_does_not_prevent_its_removal() {
     let nobody = ["runuser", "-u", "nobody", "--"];
     let reaches = || Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
     if !is_root() || finds("runuser").is_none() || !reaches().is_ok_and(|status| status.success()) {
@@ -46,7 +46,7 @@ fn a_read_only_folder_in_a_worktree_is_in_nobodys_way() {
     }
     let shop = Shop::new();
     for (repo, _) in REPOS {
-        // The other user has a home of their own, where git finds no name.
+        // The other user has an own home, where git finds no name.
         shop.git(&shop.repo(repo), &["config", "user.name", "nobody"]);
         shop.git(&shop.repo(repo), &["config", "user.email", "nobody@example.com"]);
     }
@@ -75,7 +75,7 @@ fn a_read_only_folder_in_a_worktree_is_in_nobodys_way() {
 fn the_same_over_stdio_in_both_eras() {
     for modern in [false, true] {
         let shop = Shop::bare();
-        // From inside of the root no consent is needed.
+        // Origins inside the root need no consent.
         for (repo, _) in REPOS {
             let from = shop.origin(repo);
             std::fs::create_dir_all(shop.root().join("origins")).expect("a folder");
@@ -110,7 +110,7 @@ fn the_same_over_stdio_in_both_eras() {
     }
 }
 
-/// X4: a conflict leaves every repository byte for byte as it was, and all conflicts are told.
+/// X4: a conflict leaves every repository unchanged, byte for byte, and all conflicts are reported.
 #[test]
 fn x4_a_conflict_moves_nothing_anywhere() {
     let shop = Shop::new();
@@ -141,7 +141,7 @@ fn x4_a_conflict_moves_nothing_anywhere() {
     assert_eq!(std::fs::read_to_string(shop.repo("api").join("code.txt")).expect("a file"), "one\nboth\nthree\n");
 }
 
-/// X16: the contract's example error, its data included.
+/// X16: the contract's example error, including its data.
 #[test]
 fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     let shop = Shop::new();
@@ -157,7 +157,7 @@ fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     client.finish();
 }
 
-/// What is squashed already is not squashed again: there is no empty commit.
+/// A squash of something that is already there makes no empty commit.
 #[test]
 fn a_squash_of_what_is_there_already_makes_no_commit() {
     let shop = Shop::new();
@@ -171,9 +171,9 @@ fn a_squash_of_what_is_there_already_makes_no_commit() {
     assert!(done.to_string().contains("nothing to merge: develop already has every commit"), "{done}");
 }
 
-/// What keeps a flow from beginning names the repository, and the command that helps.
+/// An error that prevents a flow names the repository, and the command that helps.
 #[test]
-fn what_is_wrong_with_a_repository_names_it() {
+fn errors_about_a_repository_name_it() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -193,7 +193,7 @@ fn what_is_wrong_with_a_repository_names_it() {
     assert!(message.starts_with("api: ") && hint(&error).contains("git -C "), "{error}");
 }
 
-/// X17: a squash has one parent, the branch is gone, and its commits survive a garbage collection.
+/// X17: a squash has one parent, the branch is deleted, and its commits survive a garbage collection.
 #[test]
 fn x17_a_squash_has_one_parent_and_loses_no_commit() {
     let shop = Shop::new();
@@ -209,7 +209,7 @@ fn x17_a_squash_has_one_parent_and_loses_no_commit() {
     assert_eq!(shop.git(&shop.repo("lib"), &["cat-file", "-t", &tip]), "commit");
 }
 
-/// X19: a failure in the second of three repositories leaves nothing in the first.
+/// X19: a failure in one repository leaves nothing in the others.
 #[test]
 fn x19_a_start_that_fails_in_one_leaves_nothing_in_the_others() {
     let shop = Shop::new();
@@ -218,7 +218,7 @@ fn x19_a_start_that_fails_in_one_leaves_nothing_in_the_others() {
     let (error, _) = shop.refused(&["flow", "feature", "start", "login"]);
     assert_eq!(error["code"], "E_BRANCH_IN_USE");
     assert_eq!(shop.state(), before);
-    // What git refuses itself: a change that switching would lose.
+    // git itself refuses: switching would lose a change.
     shop.git(&shop.repo("web"), &["branch", "-D", "feature/login"]);
     let web = shop.repo("web");
     shop.git(&web, &["switch", "-q", "develop"]);
@@ -252,7 +252,7 @@ fn x20_an_ignored_file_in_the_way_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(lib.join("x.env")).expect("a file"), "mine");
 }
 
-/// X22: the attributes of the target count, whatever is checked out.
+/// X22: the attributes of the target branch apply, whatever is checked out.
 #[test]
 fn x22_the_attributes_of_the_target_count() {
     let shop = Shop::new();
@@ -264,14 +264,14 @@ fn x22_the_attributes_of_the_target_count() {
     shop.commit(&lib, "list.txt", "base\nfeature\n");
     shop.git(&lib, &["switch", "-q", "develop"]);
     shop.commit(&lib, "list.txt", "base\ndevelop\n");
-    // What is checked out has no attributes.
+    // The checked-out branch has no attributes.
     shop.git(&lib, &["switch", "-q", "main"]);
     shop.ok(&["flow", "feature", "finish", "login"]);
     let list = shop.git(&lib, &["show", "develop:list.txt"]);
     assert_eq!(list, "base\ndevelop\nfeature");
 }
 
-/// X11: names that travel or are taken for options are refused before anything is done.
+/// X11: names that would leave the folder or look like options are refused before anything is done.
 #[test]
 fn x11_names_are_refused_first() {
     let shop = Shop::new();
@@ -283,7 +283,7 @@ fn x11_names_are_refused_first() {
     assert_eq!(shop.state(), before);
 }
 
-/// X8: an unknown repository is an error with the nearest name.
+/// X8: for an unknown repository, the error names the nearest one.
 #[test]
 fn x8_an_unknown_repository_is_an_error() {
     let shop = Shop::new();
@@ -293,9 +293,9 @@ fn x8_an_unknown_repository_is_an_error() {
     assert!(ran.stderr.contains("did you mean 'web'?"), "{ran}");
 }
 
-/// X46: an operation of git's in progress, or a lock of its index: refused, and nothing is moved.
+/// X46: with a git operation in progress or a lock of the index, nothing is moved.
 #[test]
-fn x46_what_is_in_progress_is_refused() {
+fn x46_operations_in_progress_are_refused() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -313,7 +313,7 @@ fn x46_what_is_in_progress_is_refused() {
         assert_eq!(shop.git(&shop.repo("lib"), &["for-each-ref"]), refs);
         let _ = std::fs::remove_file(git.join(sign)).or_else(|_| std::fs::remove_dir(git.join(sign)));
     }
-    // A lock of the index, with develop checked out, so that its files would move too.
+    // A lock of the index, with develop checked out, so that its files would change too.
     for (repo, _) in REPOS {
         shop.git(&shop.repo(repo), &["switch", "-q", "develop"]);
     }
@@ -327,7 +327,7 @@ fn x46_what_is_in_progress_is_refused() {
     shop.assert_tidy();
 }
 
-/// X45: two that finish one feature: one does, the other names the run.
+/// X45: two commands finish one feature. One does it, and the other names the run.
 #[test]
 fn x45_two_that_finish_one_feature() {
     let shop = Shop::new();
@@ -352,7 +352,7 @@ fn x45_two_that_finish_one_feature() {
 
 /// X41: arguments that only the shell has, and mistyped ones, are refused from agents.
 #[test]
-fn x41_what_only_the_shell_has_is_refused_from_agents() {
+fn x41_arguments_of_the_shell_are_refused_from_agents() {
     let shop = Shop::new();
     let mut client = shop.client(&["--as", "smctl"]);
     for (argument, near) in [("dry_run", None), ("push", None), ("no_delet", Some("no_delete"))] {

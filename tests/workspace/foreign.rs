@@ -1,4 +1,5 @@
-//! Repositories that came as folders with their `.git`, whose configuration names programs: none is run until a person trusts them.
+//! Tests of repositories that came as folders with their `.git`, whose configuration names programs. None is run until
+//! a person trusts it.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::shop::Shop;
 use crate::support::{Client, at_a_terminal, skipped};
 
-/// A program that notes that it ran, and goes on as `more` says.
+/// Creates a program that records that it ran, and then runs `more`.
 pub fn program(shop: &Shop, name: &str, more: &str) -> String {
     let ran = shop.scratch.path().join("ran").display().to_string();
     let path = shop.scratch.file(&format!("evil/{name}"), format!("#!/bin/sh\necho {name} >> '{ran}'\n{more}\n"));
@@ -25,8 +26,8 @@ pub fn ran(shop: &Shop) -> String {
     std::fs::read_to_string(shop.scratch.path().join("ran")).unwrap_or_default()
 }
 
-/// Does all that touches a repository, whether it succeeds or not. Returns what was printed, and whether anything was refused since
-/// nobody trusted a program.
+/// Runs all commands that use a repository, whether they succeed or not. Returns their output, and whether one was
+/// refused because nobody trusts a program.
 pub fn everything(shop: &Shop, what: &str) -> (String, bool) {
     let (mut done, mut refused) = (String::new(), false);
     for line in [
@@ -53,13 +54,13 @@ pub fn everything(shop: &Shop, what: &str) -> (String, bool) {
     (done, refused)
 }
 
-/// Has each file of a repository go through a filter, and look changed, so that git has to look into it.
+/// Gives each file of a repository a filter, and makes the files look changed, so that git has to read them.
 fn filtered(folder: &Path) {
     std::fs::write(folder.join(".git/info/attributes"), "* filter=evil diff=evil merge=evil\n").expect("a file");
     std::fs::write(folder.join("code.txt"), "ONE\nTWO\nthree\n").expect("a file");
 }
 
-/// All that reads: no such program runs, and each of them answers.
+/// Runs all commands that only read. Checks that no such program runs, and that each command succeeds.
 fn reads(shop: &Shop, what: &str) {
     for line in [
         &["workspace", "status"][..],
@@ -105,12 +106,12 @@ fn reads_run_no_program_wherever_the_configuration_names_it() {
         shop.git(&web, &["config", key, value]);
     }
     reads(&shop, "config");
-    // A key with a `=` in it.
+    // A key that contains `=`.
     shop.git(&web, &["config", "filter.a=b.clean", &evil]);
     std::fs::write(web.join(".git/info/attributes"), "* filter=a=b\n").expect("a file");
     reads(&shop, "a name with =");
     filtered(&web);
-    // What a file says that is included, and one for this work tree.
+    // Put the settings in an included file, and then in the configuration of this work tree.
     let settings = std::fs::read_to_string(web.join(".git/config")).expect("a file");
     let (own, others) = settings.split_once("[filter").expect("filters");
     std::fs::write(web.join(".git/evil.inc"), format!("[filter{others}")).expect("a file");
@@ -137,7 +138,7 @@ fn reads_run_no_program_of_a_submodule() {
     shop.git(&web.join("inner"), &["config", "filter.evil.clean", &evil]);
     std::fs::write(web.join("inner/code.txt"), "ONE\nTWO\nthree\n").expect("a file");
     reads(&shop, "a submodule");
-    // One whose repository lies in the work tree.
+    // A submodule whose repository is in the work tree.
     std::fs::remove_file(web.join("inner/.git")).expect("a file");
     std::fs::rename(&kept, web.join("inner/.git")).expect("renamed");
     shop.git(&web, &["config", "--file", "inner/.git/config", "--unset", "core.worktree"]);
@@ -145,7 +146,7 @@ fn reads_run_no_program_of_a_submodule() {
 }
 
 #[test]
-fn what_would_run_a_program_is_refused_until_a_person_trusts_it() {
+fn commands_that_would_run_a_program_are_refused_until_a_person_trusts_it() {
     let shop = Shop::new();
     let web = shop.repo("web");
     let fetch = program(&shop, "fetch", "exec git-upload-pack \"$@\"");
@@ -153,10 +154,10 @@ fn what_would_run_a_program_is_refused_until_a_person_trusts_it() {
     let refused = shop.run(&["--json", "workspace", "sync"]);
     assert!(refused.status != 0 && refused.stdout.contains("`mcpkg workspace trust "), "{refused}");
     nothing_ran(&shop, "sync");
-    // What asks no other host goes on.
+    // Commands that contact no other host still work.
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.ok(&["flow", "feature", "finish", "login"]);
-    // Neither --yes nor a pipe is a person.
+    // Neither `--yes` nor a pipe counts as a person.
     assert_ne!(shop.run(&["--yes", "workspace", "trust", "web"]).status, 0);
     let mut command = shop.command();
     command.args(["workspace", "trust", "web"]);
@@ -164,7 +165,7 @@ fn what_would_run_a_program_is_refused_until_a_person_trusts_it() {
     assert!(ok && shown.contains("remote.origin.uploadpack = "), "{shown}");
     shop.ok(&["workspace", "sync"]);
     assert_eq!(ran(&shop), "fetch\n");
-    // Another program is asked about again.
+    // Another program needs consent again.
     let other = program(&shop, "other", "exec git-upload-pack \"$@\"");
     shop.git(&web, &["config", "remote.origin.uploadpack", &other]);
     assert!(shop.run(&["--json", "workspace", "sync"]).stdout.contains("`mcpkg workspace trust "));
@@ -194,7 +195,7 @@ fn a_signer_a_filter_and_a_hook_are_refused_and_run_once_they_are_trusted() {
         shop.git(&web, &["config", "--unset", key]);
     }
     shop.ok(&["flow", "release", "finish", "1.0.0"]);
-    // Large files: the filter of one who trusts it is run.
+    // Git LFS: a trusted filter is run.
     let filter = program(&shop, "filter", "cat");
     shop.git(&web, &["config", "filter.evil.smudge", &filter]);
     std::fs::write(web.join(".git/info/attributes"), "* filter=evil\n").expect("a file");
@@ -206,7 +207,7 @@ fn a_signer_a_filter_and_a_hook_are_refused_and_run_once_they_are_trusted() {
     assert!(ran(&shop).contains("filter\n"));
     shop.git(&web, &["config", "--unset", "filter.evil.smudge"]);
     std::fs::remove_file(shop.scratch.path().join("ran")).expect("a file");
-    // The one hook that a push runs.
+    // The only hook that a push runs.
     let hook = program(&shop, "hook", "exit 0");
     std::fs::create_dir_all(web.join(".git/hooks")).expect("a folder");
     std::fs::copy(hook, web.join(".git/hooks/pre-push")).expect("a hook");
@@ -218,14 +219,14 @@ fn a_signer_a_filter_and_a_hook_are_refused_and_run_once_they_are_trusted() {
     assert_eq!(ran(&shop), "hook\n");
 }
 
-/// The settings of a filter and of a fetch, as text, with `web` looking changed.
+/// Returns the settings of a filter and a fetch, and makes `web` look changed.
 fn planted(shop: &Shop, web: &Path) -> String {
     filtered(web);
     let evil = program(shop, "evil", "exit 1");
     format!("[filter \"evil\"]\n\tclean = {evil}\n[remote \"origin\"]\n\tuploadpack = {evil}\n")
 }
 
-/// Moves what all work trees share into a folder of its own, where `.git/commondir` says that it is.
+/// Moves what all work trees share to an own folder, which `.git/commondir` names.
 fn share(git: &Path, folder: &str, says: &[u8]) {
     let shared = git.join(folder);
     std::fs::create_dir_all(&shared).expect("a folder");
@@ -242,7 +243,7 @@ fn append(path: &Path, text: &str) {
     std::fs::write(path, format!("{old}{text}")).expect("a file");
 }
 
-/// A place of the configuration, and what puts the settings there.
+/// A place of the configuration, and a function that puts the settings there.
 type Place = (&'static str, fn(&Path, &str));
 
 const PLACES: &[Place] = &[
@@ -256,7 +257,7 @@ const PLACES: &[Place] = &[
         share(&web.join(".git"), "shared", b"shared\n");
         append(&web.join(".git/shared/config"), text);
     }),
-    // Git takes the line as it is, with blanks at its end, and to the first NUL.
+    // git reads the whole line, including blanks at its end, up to the first NUL.
     ("commondir with a blank", |web, text| {
         share(&web.join(".git"), "shared ", b"shared ");
         share_decoy(&web.join(".git/shared "), &web.join(".git/shared"));
@@ -294,7 +295,7 @@ const PLACES: &[Place] = &[
     }),
 ];
 
-/// A copy of a repository without the settings.
+/// Copies a repository without the settings.
 fn share_decoy(from: &Path, to: &Path) {
     assert!(crate::support::tool("cp").arg("-a").args([from, to]).status().expect("cp starts").success());
 }
@@ -309,7 +310,7 @@ fn the_configuration_is_read_where_git_finds_it() {
         let web = shop.repo("web");
         let text = planted(&shop, &web);
         put(&web, &text);
-        // It is a repository to git, and the settings are its own.
+        // git accepts the repository, and reads the settings as its own.
         let listed = shop.git(&web, &["config", "--list"]);
         assert!(listed.contains("filter.evil.clean="), "{what}: {listed}");
         let (done, _) = everything(&shop, what);
@@ -327,7 +328,7 @@ fn a_repository_without_a_work_tree_may_have_its_configuration_elsewhere() {
     let web = shop.repo("web");
     let text = planted(&shop, &web);
     append(&web.join(".git/config"), &text);
-    // A folder that is the work tree's own part alone.
+    // A folder with only the parts that belong to a work tree.
     let bare = shop.scratch.path().join("bare");
     std::fs::create_dir_all(&bare).expect("a folder");
     std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
@@ -355,7 +356,7 @@ fn an_include_that_only_git_can_find_is_refused() {
             assert!(status.stdout.contains(&format!("it includes `{place}`")), "{place}: {status}");
         }
     }
-    // One in the home folder is read.
+    // An include from the home folder is read.
     let evil = program(&shop, "evil", "exit 1");
     shop.scratch.file("evil.inc", format!("[remote \"origin\"]\n\tuploadpack = {evil}\n"));
     std::fs::write(web.join(".git/config"), format!("{clean}[include]\n\tpath = ~/evil.inc\n")).expect("a file");
@@ -364,7 +365,7 @@ fn an_include_that_only_git_can_find_is_refused() {
 }
 
 #[test]
-fn a_submodule_is_held_back_however_it_lies() {
+fn a_submodules_programs_never_run_wherever_its_repository_is() {
     let shop = Shop::new();
     let web = shop.repo("web");
     let origin = shop.origin("lib").display().to_string();
@@ -373,7 +374,7 @@ fn a_submodule_is_held_back_however_it_lies() {
     shop.git(&web, &["commit", "-q", "-m", "inner"]);
     let evil = program(&shop, "inner", "cat");
     let inner = web.join(deep);
-    // Its repository lies in the work tree, deep down; a setting asks git to look into it.
+    // Its repository is deep in the work tree, and a setting makes git look into it.
     let kept = web.join(".git/modules").join(deep);
     std::fs::remove_file(inner.join(".git")).expect("a file");
     std::fs::rename(&kept, inner.join(".git")).expect("renamed");
@@ -387,7 +388,7 @@ fn a_submodule_is_held_back_however_it_lies() {
         shop.git(&web, &["config", &format!("submodule.{deep}.ignore"), ignore]);
         reads(&shop, ignore);
     }
-    // The index is in two files.
+    // The index is split into two files.
     shop.git(&web, &["-c", "core.fsmonitor=false", "-c", "diff.ignoreSubmodules=all", "update-index", "--split-index"]);
     std::fs::write(inner.join("code.txt"), "THREE\nTWO\nthree\n").expect("a file");
     reads(&shop, "a split index");

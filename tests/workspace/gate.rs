@@ -1,5 +1,5 @@
-//! The embedded gate: models and routes in the database, what agents may name, and what is refused. What runs a model is tested in
-//! `gate_engine`, with the feature.
+//! Tests of the embedded gate: models and routes in the database, what agents may name, and what is refused.
+//! `gate_engine` tests running models, which needs the feature.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::shop::Shop;
 use crate::support::Client;
 
-/// A model that sets what is negative to nothing.
+/// A model that replaces negative numbers with zero.
 pub const RELU: &[u8] = include_bytes!("../fixtures/onnx/relu/model.onnx");
 
 const SQUEEZENET: &[u8] = include_bytes!("../fixtures/onnx/squeezenet/model.onnx");
 
-/// The folder of ONNX's own models.
+/// Returns the folder of ONNX's own models.
 pub fn fixtures() -> String {
     format!("{}/tests/fixtures/onnx", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A workspace, and a model in its root.
+/// Returns a workspace with a model in it.
 fn shop() -> Shop {
     let shop = Shop::bare();
     shop.scratch.file("work/shop/.smctl/workspace.toml", "[workspace]\nname = \"shop\"\n");
@@ -41,7 +41,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     answer["structuredContent"].take()
 }
 
-/// The number of contents in the database.
+/// Returns the number of contents in the database.
 fn stored(shop: &Shop) -> i64 {
     shop.scratch.column("SELECT count(*) FROM blob")[0].parse().expect("a number")
 }
@@ -56,14 +56,14 @@ fn models_are_registered_once_and_removed_with_their_routes() {
     assert_eq!(model["registered"], true);
     let again = shop.data(&["gate", "models", "add", "models/relu.onnx"]);
     assert_eq!((&again["registered"], &again["sha256"]), (&json!(false), &model["sha256"]));
-    // Other bytes under the name are refused, and nothing of them stays.
+    // Other bytes under the same name are refused, and are not stored.
     shop.scratch.file("work/shop/other/relu.onnx", SQUEEZENET);
     let before = stored(&shop);
     let (error, exit) = shop.refused(&["gate", "models", "add", "other/relu.onnx"]);
     assert_eq!((exit, &error["code"]), (1, &json!("E_ALREADY_EXISTS")), "{error}");
     assert_eq!(stored(&shop), before);
     shop.ok(&["gate", "models", "add", "other/relu.onnx", "--name", "squeezenet"]);
-    // The same bytes under another name are another model of the same content.
+    // The same bytes under another name are another model with the same content.
     shop.ok(&["gate", "models", "add", "models/relu.onnx", "--name", "relu-2"]);
     assert_eq!(stored(&shop), before + 1);
     let names = |data: &Value| -> Vec<String> {
@@ -71,7 +71,7 @@ fn models_are_registered_once_and_removed_with_their_routes() {
         models.iter().map(|model| model["name"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(names(&shop.data(&["gate", "models", "list"])), ["relu", "relu-2", "squeezenet"]);
-    // From a folder below, it is the same workspace; another one has its own.
+    // From a subfolder, it is the same workspace. Another workspace has its own models.
     let elsewhere = shop.scratch.file("work/else/.smctl/workspace.toml", "[workspace]\nname = \"else\"\n");
     let elsewhere = elsewhere.parent().and_then(Path::parent).expect("a folder").display().to_string();
     assert_eq!(shop.data(&["gate", "models", "list", "-w", &elsewhere])["models"], json!([]));
@@ -86,7 +86,7 @@ fn models_are_registered_once_and_removed_with_their_routes() {
     assert_eq!((&error["code"], &error["hints"]), (&json!("E_NOT_FOUND"), &json!(["did you mean 'relu'?"])));
     assert_eq!(shop.refused(&["gate", "routes", "set", "relu", "v1"]).1, 2);
     assert_eq!(shop.data(&["gate", "routes", "list"])["routes"].as_array().map(Vec::len), Some(2));
-    // Removing asks.
+    // Removing a model needs a confirmation.
     let (error, _) = shop.refused(&["gate", "models", "remove", "relu"]);
     assert_eq!(error["code"], "E_CONFIRM_REQUIRED");
     let removed = shop.data(&["gate", "models", "remove", "relu", "--yes"]);
@@ -118,7 +118,7 @@ fn x7_a_dry_run_shows_what_would_be_done_and_changes_nothing() {
 }
 
 #[test]
-fn x43_what_is_no_model_is_refused_and_nothing_is_stored() {
+fn x43_a_file_that_is_not_a_model_is_refused_and_not_stored() {
     let shop = shop();
     shop.ok(&["gate", "models", "add", "models/relu.onnx"]);
     let before = stored(&shop);
@@ -138,7 +138,7 @@ fn x43_what_is_no_model_is_refused_and_nothing_is_stored() {
             "{name}: {error}"
         );
     }
-    // A gibibyte and a byte, of which nothing is on the disk.
+    // A sparse file of a gibibyte and one byte.
     let large = std::fs::File::create(shop.root().join("large.onnx")).expect("a file");
     large.set_len((1 << 30) + 1).expect("a sparse file");
     assert_eq!(shop.refused(&["gate", "models", "add", "large.onnx"]).0["details"]["kind"], "too_large");
@@ -150,7 +150,7 @@ fn x43_what_is_no_model_is_refused_and_nothing_is_stored() {
 }
 
 #[test]
-fn x35_what_an_agent_names_stays_in_the_workspace() {
+fn x35_an_agents_paths_stay_in_the_workspace() {
     use std::os::unix::fs::symlink;
     let shop = shop();
     let outside = shop.scratch.file("secret/relu.onnx", RELU).display().to_string();
@@ -170,7 +170,7 @@ fn x35_what_an_agent_names_stays_in_the_workspace() {
             "{path}: {error}"
         );
     }
-    // A link between folders of the workspace leads nowhere else, and its own absolute path is as good as a relative one.
+    // A link between folders of the workspace is allowed, and so is an absolute path in the workspace.
     let added = call(&mut client, "smctl_gate_models_add", json!({ "path": "in/relu.onnx" }));
     assert_eq!(added["name"], "relu");
     let absolute = shop.root().canonicalize().expect("a path").join("models/relu.onnx").display().to_string();
@@ -184,12 +184,12 @@ fn x35_what_an_agent_names_stays_in_the_workspace() {
         assert_eq!(error["data"]["code"], "E_IO_INVALID_PATH", "{input}: {error}");
     }
     client.finish();
-    // A person's own paths may lie anywhere.
+    // A person's own paths may be anywhere.
     assert_eq!(shop.data(&["gate", "models", "add", &outside])["registered"], false);
 }
 
 #[test]
-fn inputs_are_held_against_the_header_first() {
+fn inputs_are_first_compared_with_the_header() {
     let shop = shop();
     shop.ok(&["gate", "models", "add", "models/relu.onnx"]);
     shop.scratch.file("work/shop/empty/README", "");
@@ -242,13 +242,13 @@ fn agents_have_the_contracts_tools_and_resources() {
     assert_eq!(models["models"][0]["name"], "relu");
     assert_eq!(read(&mut client, "smctl://gate/models"), models);
     client.result("resources/subscribe", json!({ "uri": "smctl://gate/routes" }));
-    // Another process's change.
+    // Another process makes a change.
     shop.ok(&["gate", "routes", "set", "relu", "/v1/relu"]);
     assert_eq!(client.notification("notifications/resources/updated")["params"]["uri"], "smctl://gate/routes");
     assert_eq!(read(&mut client, "smctl://gate/routes")["routes"][0]["endpoint"], "/v1/relu");
     let status = call(&mut client, "smctl_gate_status", json!({}));
     assert_eq!((&status["mode"], &status["model_count"]), (&json!("embedded"), &json!(1)));
-    // What only the shell has is refused.
+    // Arguments that only the shell has are refused.
     for (tool, arguments) in [
         ("smctl_gate_status", json!({ "url": "http://127.0.0.1:1" })),
         ("smctl_gate_models_list", json!({ "url": "http://127.0.0.1:1" })),
@@ -263,7 +263,7 @@ fn agents_have_the_contracts_tools_and_resources() {
 
 #[cfg(not(feature = "gate-onnx"))]
 #[test]
-fn without_the_engine_all_says_what_builds_one() {
+fn without_the_engine_errors_say_how_to_build_it() {
     const LINE: &str = "cargo install --path . --features full";
     let shop = shop();
     shop.ok(&["gate", "models", "add", "models/relu.onnx"]);
@@ -275,7 +275,7 @@ fn without_the_engine_all_says_what_builds_one() {
     let mut client = shop.client(&["--as", "smctl"]);
     let error = failure(&mut client, "smctl_gate_test", json!({ "model": "relu", "input": "input.json" }));
     assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32005), &json!("engine_missing")), "{error}");
-    // Many clients show the message alone.
+    // Many clients show only the message.
     assert!(error["message"].as_str().is_some_and(|said| said.contains(LINE)), "{error}");
     client.finish();
     let status = shop.data(&["gate", "status"]);

@@ -1,4 +1,4 @@
-//! Models that are run, by the engine in its worker: what `just gate` tests, with the feature.
+//! Tests of running models with the engine in its worker. `just gate` runs them, because they need the feature.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -15,14 +15,14 @@ fn shop() -> Shop {
     shop
 }
 
-/// A workspace with a model that sets what is negative to nothing.
+/// Returns a workspace with a model that replaces negative numbers with zero.
 fn with_relu() -> Shop {
     let shop = shop();
     shop.ok(&["gate", "models", "add", &format!("{}/relu/model.onnx", fixtures()), "--name", "relu"]);
     shop
 }
 
-/// A field of a message: bytes.
+/// Encodes a field of a protobuf message that contains bytes.
 fn part(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut part = vec![number << 3 | 2];
     let mut size = bytes.len();
@@ -44,7 +44,7 @@ fn varint(number: u8, mut value: u64) -> Vec<u8> {
     field
 }
 
-/// An input or output of floats.
+/// Encodes an input or output of floats.
 fn port(name: &str, shape: &[u64]) -> Vec<u8> {
     let dims: Vec<u8> = shape.iter().flat_map(|length| part(1, &varint(1, *length))).collect();
     let tensor = [varint(1, 1), part(2, &dims)].concat();
@@ -56,38 +56,38 @@ fn node(op: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     [inputs, part(2, output.as_bytes()), part(4, op.as_bytes())].concat()
 }
 
-/// A weight of whole numbers.
+/// Encodes a weight of integers.
 fn longs(name: &str, values: &[i64]) -> Vec<u8> {
     let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     [varint(1, values.len() as u64), varint(2, 7), part(8, name.as_bytes()), part(9, &raw)].concat()
 }
 
-/// A model of these nodes, which takes `x` and gives `y`.
+/// Encodes a model of these nodes with the input `x` and the output `y`.
 fn model(nodes: &[Vec<u8>], weights: &[Vec<u8>], x: &[u64], y: &[u64]) -> Vec<u8> {
     model_with(nodes, weights, &[port("x", x)], &[port("y", y)], 13)
 }
 
-/// A model of these nodes, of a version of ONNX's operators.
+/// Encodes a model of these nodes for this version of ONNX's operators.
 fn model_with(nodes: &[Vec<u8>], weights: &[Vec<u8>], takes: &[Vec<u8>], gives: &[Vec<u8>], version: u64) -> Vec<u8> {
     let all = |number, parts: &[Vec<u8>]| parts.iter().flat_map(|one| part(number, one)).collect::<Vec<_>>();
     let graph = [all(1, nodes), part(2, b"test"), all(5, weights), all(11, takes), all(12, gives)].concat();
     [varint(1, 8), part(7, &graph), part(8, &varint(2, version))].concat()
 }
 
-/// An input of whole numbers.
+/// Encodes an input of integers.
 fn longs_port(name: &str, shape: &[u64]) -> Vec<u8> {
     let dims: Vec<u8> = shape.iter().flat_map(|length| part(1, &varint(1, *length))).collect();
     let tensor = [varint(1, 7), part(2, &dims)].concat();
     [part(1, name.as_bytes()), part(2, &part(1, &tensor))].concat()
 }
 
-/// An attribute with a text.
+/// Encodes an attribute with a text.
 fn text_attribute(name: &str, text: &str) -> Vec<u8> {
     let attribute = [part(1, name.as_bytes()), part(4, text.as_bytes()), vec![0xa0, 1, 3]].concat();
     part(5, &attribute)
 }
 
-/// Registers a model and runs it.
+/// Registers a model, and runs it.
 #[track_caller]
 fn ran(shop: &Shop, name: &str, model: &[u8], input: &str) -> Value {
     let file = shop.scratch.file(&format!("work/shop/{name}.onnx"), model).display().to_string();
@@ -108,7 +108,7 @@ fn stopped(shop: &Shop, name: &str, model: &[u8], input: &str) -> Value {
 }
 
 #[test]
-fn models_of_onnx_give_what_is_expected() {
+fn models_of_onnx_give_the_expected_output() {
     let shop = with_relu();
     let tested = shop.data(&["gate", "test", "relu", &format!("{}/relu", fixtures())]);
     assert_eq!((&tested["expected_match"], &tested["differs"]), (&json!(true), &json!([])), "{tested}");
@@ -137,7 +137,7 @@ fn models_of_onnx_give_what_is_expected() {
     assert_eq!(shop.data(&["gate", "test", "/v1/relu", &pb])["model"], "relu");
     let text = shop.ok(&["gate", "test", "relu", &pb]);
     assert!(text.starts_with("Model 'relu' ran in ") && text.contains("y float32[1,2]: ["), "{text}");
-    // What is expected and does not come.
+    // The model's output differs from the expected one.
     let folder = shop.scratch.path().join("work/shop/wrong");
     std::fs::create_dir(&folder).expect("a folder");
     std::fs::copy(&pb, folder.join("input_0.pb")).expect("a copy");
@@ -160,10 +160,10 @@ fn models_of_onnx_give_what_is_expected() {
 }
 
 #[test]
-fn squeezenet_gives_what_is_expected() {
+fn squeezenet_gives_the_expected_output() {
     let shop = shop();
     shop.ok(&["gate", "models", "add", &format!("{}/squeezenet/model.onnx", fixtures()), "--name", "squeezenet"]);
-    // As ONNX's own runner makes it: from 0 to 1 in equal steps.
+    // The same input as in ONNX's own runner: from 0 to 1 in equal steps.
     let count = 3 * 224 * 224_u32;
     let raw: Vec<u8> = (0..count).flat_map(|n| ((f64::from(n) / f64::from(count)) as f32).to_le_bytes()).collect();
     let dims: Vec<u8> = [1, 3, 224, 224].into_iter().flat_map(|length| varint(1, length)).collect();
@@ -186,10 +186,10 @@ fn squeezenet_gives_what_is_expected() {
 #[test]
 fn x43_a_model_that_expands_past_the_limit_is_stopped() {
     let shop = shop();
-    // A kilobyte that asks for 16 GiB.
+    // A model of one kilobyte that needs 16 GiB.
     let shape = longs("shape", &[1 << 16, 1 << 16]);
     let large = |y: &[u64]| model(&[node("Expand", &["x", "shape"], "y")], std::slice::from_ref(&shape), &[1, 1], y);
-    // Where its header says so, it is not even registered.
+    // If the header declares this size, the model cannot even be registered.
     let file = shop.scratch.file("work/shop/large.onnx", large(&[1 << 16, 1 << 16])).display().to_string();
     let (error, _) = shop.refused(&["gate", "models", "add", &file]);
     assert_eq!(error["details"]["kind"], "too_large", "{error}");
@@ -198,7 +198,7 @@ fn x43_a_model_that_expands_past_the_limit_is_stopped() {
     let error = stopped(&shop, "expand", &expanding, "[1]");
     assert_eq!(error["details"]["kind"], "memory_limit", "{error}");
     assert!(begun.elapsed() < Duration::from_secs(30));
-    // Once more by an agent: its server lives on.
+    // An agent's server survives the same call.
     let mut client = shop.client(&["--as", "smctl"]);
     let error = client.error(
         "tools/call",
@@ -219,9 +219,9 @@ fn operators_that_the_engine_does_not_have_are_named() {
     assert!(error["message"].as_str().is_some_and(|message| message.contains("Teleport")), "{error}");
 }
 
-/// Each of these would run, and give something else than ONNX says.
+/// The engine would run each of these, with a result that differs from ONNX's.
 #[test]
-fn what_the_engine_would_get_wrong_is_refused_by_name() {
+fn models_that_the_engine_would_get_wrong_are_refused_by_name() {
     let shop = shop();
     let (x, y) = (port("x", &[1, 2]), port("y", &[1, 2]));
     let relu = node("Relu", &["x"], "y");
@@ -233,7 +233,7 @@ fn what_the_engine_would_get_wrong_is_refused_by_name() {
     let alpha = [part(1, b"alpha"), vec![0x15], 2.0_f32.to_le_bytes().to_vec(), vec![0xa0, 1, 1]].concat();
     let swish = [node("Swish", &["x"], "y"), part(5, &alpha)].concat();
     let crd = [node("SpaceToDepth", &["x"], "y"), text_attribute("mode", "CRD")].concat();
-    // A function of the model's own by the name of an operator.
+    // A function of the model that has the name of an operator.
     let function = part(2, &[part(1, b"Relu"), part(10, b"")].concat());
     let function = [&[0xca, 0x01][..], &function[1..]].concat();
     for (n, (model, named)) in [
@@ -262,33 +262,33 @@ fn what_the_engine_would_get_wrong_is_refused_by_name() {
 }
 
 #[test]
-fn models_run_whose_shapes_hang_on_values_or_were_written_down_for_others() {
+fn models_with_computed_or_wrongly_declared_shapes_run() {
     let shop = shop();
-    // The shape is an input, so that the engine can only work the output's out from its value.
+    // The shape is an input, so the engine can compute the output's shape only from its value.
     let reshape = node("Reshape", &["x", "shape"], "y");
     let takes = [port("x", &[2, 3]), longs_port("shape", &[2])];
     let model = model_with(&[reshape], &[], &takes, &[port("y", &[3, 2])], 13);
     let input = r#"{"x": [[1, 2, 3], [4, 5, 6]], "shape": [3, 2]}"#;
     assert_eq!(ran(&shop, "reshape", &model, input)["output"]["y"]["shape"], json!([3, 2]));
-    // `value_info` claims another shape for a value inside of the graph.
+    // `value_info` claims a wrong shape for a value inside the graph.
     let nodes = [node("Relu", &["x"], "t"), node("Neg", &["t"], "y")];
     let (any, claimed) = (part(11, &port("x", &[])), part(13, &port("t", &[7, 7])));
     let graph = [nodes.map(|node| part(1, &node)).concat(), any, part(12, &port("y", &[])), claimed].concat();
     let open = |graph: &[u8]| [varint(1, 8), part(7, graph), part(8, &varint(2, 13))].concat();
     let input = r#"{"x": {"dtype": "float32", "shape": [], "data": [-3]}}"#;
     assert_eq!(ran(&shop, "claimed", &open(&graph), input)["output"]["y"]["data"][0].as_f64().map(f64::abs), Some(0.0));
-    // A model that takes nothing.
+    // A model without inputs.
     let constant =
         model_with(&[node("Shape", &["w"], "y")], &[longs("w", &[5, 6, 7])], &[], &[longs_port("y", &[1])], 13);
     assert_eq!(ran(&shop, "constant", &constant, "{}")["output"]["y"]["data"], json!([3]));
-    // A dimension is a whole number.
+    // A dimension is an integer.
     let shape = model_with(&[node("Shape", &["x"], "y")], &[], &[port("x", &[2, 3])], &[longs_port("y", &[2])], 13);
     let output = &ran(&shop, "shape", &shape, "[[1, 2, 3], [4, 5, 6]]")["output"]["y"];
     assert_eq!((&output["dtype"], &output["data"]), (&json!("int64"), &json!([2, 3])));
 }
 
 #[test]
-fn the_largest_of_nothing_but_infinities_is_one() {
+fn the_maximum_of_infinities_is_infinity() {
     let shop = shop();
     let no_axes = |operator: &str| model(&[node(operator, &["x"], "y")], &[], &[1, 2], &[1, 1]);
     let least = r#"{"x": {"dtype": "float32", "shape": [1, 2], "data": ["-Infinity", "-Infinity"]}}"#;
@@ -299,14 +299,14 @@ fn the_largest_of_nothing_but_infinities_is_one() {
 }
 
 #[test]
-fn what_an_input_is_called_wrongly_is_told_with_the_nearest_name() {
+fn a_wrong_name_of_an_input_is_reported_with_the_nearest_name() {
     let shop = with_relu();
     shop.scratch.file("work/shop/input.json", r#"{"X1": [1, 2]}"#);
     let (error, _) = shop.refused(&["gate", "test", "relu", "input.json"]);
     assert!(error["message"].as_str().is_some_and(|message| message.contains("has no input `X1`; ")), "{error}");
 }
 
-/// An answer to an agent is small, however much a model gives.
+/// An answer to an agent is small, however large the model's output is.
 #[test]
 fn a_large_output_is_an_answer_of_a_few_kilobytes() {
     let shop = shop();
@@ -324,10 +324,10 @@ fn a_large_output_is_an_answer_of_a_few_kilobytes() {
     client.finish();
 }
 
-/// Tests that run, and the status that is answered meanwhile.
+/// The status is answered while tests run.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_status_waits_for_no_test_and_workers_end_with_their_server() {
+fn the_status_does_not_wait_for_tests_and_workers_end_with_their_server() {
     let shop = shop();
     shop.ok(&["gate", "models", "add", &shop.scratch.file("work/shop/endless.onnx", endless()).display().to_string()]);
     shop.scratch.file("work/shop/input.json", "[1]");
@@ -342,7 +342,7 @@ fn the_status_waits_for_no_test_and_workers_end_with_their_server() {
     for tool in ["smctl_gate_status", "smctl_gate_models_list"] {
         client.result("tools/call", json!({ "name": tool, "arguments": {} }));
     }
-    // A test takes 30 seconds until it is stopped.
+    // A test is stopped only after 30 seconds.
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     let pid = client.pid().to_string();
     let workers = || {
@@ -369,13 +369,13 @@ fn the_status_waits_for_no_test_and_workers_end_with_their_server() {
 }
 
 #[test]
-fn x43_a_broken_graph_is_told_and_the_worker_is_all_that_ends() {
+fn x43_a_broken_graph_is_reported_and_ends_only_the_worker() {
     let shop = shop();
-    // A node that takes what nobody gives.
+    // A node whose input does not exist.
     let broken = model(&[node("Relu", &["nothing"], "y")], &[], &[1, 2], &[1, 2]);
     let error = stopped(&shop, "broken", &broken, "[1, 2]");
     assert!(["engine", "crashed"].iter().any(|kind| error["details"]["kind"] == *kind), "{error}");
-    // The graph's header is sound, what is in its node is not.
+    // The graph's header is valid, but a node is not.
     let mut garbled = RELU.to_vec();
     let at = garbled.windows(4).position(|window| window == b"Relu").expect("its operator");
     garbled[at - 2] = 0xff;
@@ -431,7 +431,7 @@ fn x43_a_model_that_never_ends_is_stopped() {
     assert!(begun.elapsed() < Duration::from_secs(90));
 }
 
-/// A model of products of 3000 x 3000 numbers, one after the other: minutes of them.
+/// Returns a model that multiplies matrices of 3000 x 3000 numbers for minutes.
 fn endless() -> Vec<u8> {
     const PRODUCTS: usize = 4000;
     let output = |n: usize| if n == PRODUCTS { "y".to_owned() } else { format!("t{n}") };

@@ -1,4 +1,4 @@
-//! A gate elsewhere, over HTTP: every call, and each kind of failure.
+//! Tests of a gate on another server, over HTTP: every call, and every kind of failure.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn every_call_reaches_it() {
         (&added["name"], &added["status"], &added["size_bytes"]),
         (&json!("relu"), &json!("loaded"), &json!(98))
     );
-    // A file of many pieces comes whole.
+    // A file that is sent in many pieces arrives complete.
     let large: Vec<u8> = [RELU, &[0xa2, 0x06, 0x80, 0x80, 0x80, 0x01], &vec![7; 2 << 20]].concat();
     shop.scratch.file("work/shop/large.onnx", &large);
     assert_eq!(shop.data(&["gate", "models", "add", "large.onnx"])["size_bytes"], json!(large.len()));
@@ -51,7 +51,7 @@ fn every_call_reaches_it() {
     let embedded = shop.scratch.file("work/embedded/.smctl/workspace.toml", "[workspace]\nname = \"embedded\"\n");
     let embedded = embedded.parent().and_then(|folder| folder.parent()).expect("a folder").display().to_string();
     assert_eq!(shop.data(&["gate", "models", "list", "-w", &embedded])["models"], json!([]));
-    // --url is stronger than the variable, and that than the manifest.
+    // `--url` overrides the variable, and the variable overrides the manifest.
     let other = ModelGate::start();
     let mut command = shop.command();
     let ran = shop.scratch.finish(command.env("MODELGATE_URL", &other.url).args(["--json", "gate", "models", "list"]));
@@ -126,7 +126,7 @@ fn x44_each_way_to_fail_has_its_kind() {
     assert!(shop(&gate.url).refused(&["gate", "models", "list"]).0["message"].to_string().contains("out of order"));
     let (error, _) = shop(&gate.url.replace("http:", "https:")).refused(&["gate", "status"]);
     assert_eq!(error["details"]["kind"], "tls", "{error}");
-    // The same as agents are told.
+    // Agents get the same errors.
     let shop = shop(&refusing);
     let mut client = shop.client(&["--as", "smctl"]);
     let error = client.error("tools/call", json!({ "name": "smctl_gate_status", "arguments": {} }));
@@ -153,7 +153,7 @@ fn addresses_with_passwords_and_others_than_http_are_refused() {
 }
 
 #[test]
-fn what_is_no_model_or_no_json_is_not_sent() {
+fn a_file_that_is_not_a_model_or_json_is_not_sent() {
     let gate = ModelGate::start();
     let shop = shop(&gate.url);
     shop.scratch.file("work/shop/garbage.onnx", b"\xff");

@@ -1,5 +1,5 @@
-//! Random histories over three repositories: a finish gives what `git merge --no-ff` gives by hand, and undo takes all of
-//! it back. `PROPTEST_CASES` says how many.
+//! Tests random histories of three repositories: a finish gives the same result as a manual `git merge --no-ff`, and an
+//! undo takes back all of it. `PROPTEST_CASES` is the number of histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use super::imported::{FILE, Files, LINK, PROGRAM, Stream};
 use super::shop::{REPOS, Shop};
 use crate::support::{Tree, config};
 
-/// Paths that a commit may have: some are folders of others, so that files and folders take each other's place.
+/// The paths of commits. Some are folders of others, so that files and folders replace each other.
 const PATHS: [&[u8]; 13] = [
     b"a.txt",
     b"dir/b.txt",
@@ -36,8 +36,8 @@ const LONG: &str = "long-long-long-long-long-long-long-long-long-long-long-long-
 
 const FOLDERS: [&[u8]; 5] = [b"dir", b"other", "grüße".as_bytes(), b"moved", b"dir/sub"];
 
-/// Lines of `.gitattributes`. Contents have no carriage return, so that none of these makes a file look changed that git
-/// writes while it holds.
+/// Lines of `.gitattributes`. Files contain no carriage returns, so with none of these lines does a file look changed
+/// after git writes it.
 const ATTRIBUTES: [&str; 11] = [
     "union.list merge=union",
     "* merge=union",
@@ -52,7 +52,7 @@ const ATTRIBUTES: [&str; 11] = [
     "*.txt ident",
 ];
 
-/// What users set in a repository that has to do with merges, checkouts and the index.
+/// Settings of a repository that affect merges, checkouts and the index.
 const CONFIG: [(&str, &str); 19] = [
     ("merge.renames", "false"),
     ("merge.directoryRenames", "true"),
@@ -75,7 +75,7 @@ const CONFIG: [(&str, &str); 19] = [
     ("branch.develop.mergeOptions", "--no-ff --no-commit"),
 ];
 
-/// A change of one commit. Small numbers stand for paths, so that both sides meet.
+/// A change in one commit. Small numbers stand for paths, so that both sides often change the same file.
 #[derive(Clone, Debug)]
 enum Edit {
     Line(usize, usize, u8),
@@ -89,7 +89,7 @@ enum Edit {
     Attributes(usize, usize),
 }
 
-/// Where a commit goes.
+/// The branch of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Main,
@@ -104,16 +104,16 @@ enum Out {
     Develop,
     Branch,
     Detached,
-    /// The branch, in a worktree of its own.
+    /// The branch, in an own worktree.
     Set,
-    /// develop, in a worktree somewhere else, and the branch in the repository.
+    /// develop, in a worktree elsewhere, and the branch in the repository.
     Elsewhere,
 }
 
 #[derive(Clone, Debug)]
 struct Commit {
     side: Side,
-    /// Whether it merges the other side: the branch takes develop, develop the branch.
+    /// Whether it merges the other side: the branch merges develop, or develop merges the branch.
     merges: bool,
     edits: Vec<Edit>,
 }
@@ -217,7 +217,7 @@ impl Edit {
     }
 }
 
-/// Puts a file where it takes the place of what cannot be beside it.
+/// Puts a file in place, and removes files and folders that it conflicts with.
 fn put(files: &mut Files, path: &[u8], mode: &'static str, bytes: Vec<u8>) {
     let below = |folder: &[u8], path: &[u8]| {
         path.len() > folder.len() && path.starts_with(folder) && path[folder.len()] == b'/'
@@ -263,7 +263,8 @@ impl History {
     }
 }
 
-/// How everything is: refs but those that keep old commits, indexes, configurations, work trees with modes and links.
+/// The complete state: refs, except those that keep old commits, indexes, configurations, and work trees with modes and
+/// links.
 #[derive(PartialEq, Eq)]
 struct State {
     refs: Vec<String>,
@@ -302,7 +303,7 @@ impl State {
     }
 }
 
-/// What a merge by hand gives: the tree, or the paths that have conflicts.
+/// The result of a manual merge: the tree, or the paths with conflicts.
 #[derive(Debug, PartialEq, Eq)]
 enum Merged {
     Tree(String),
@@ -310,7 +311,7 @@ enum Merged {
     Conflicts(BTreeSet<String>),
 }
 
-/// Merges by hand in a copy of a repository.
+/// Merges manually in a copy of a repository.
 fn by_hand(shop: &Shop, copy: &Path, target: &str, branch: &str) -> Merged {
     shop.git(copy, &["checkout", "-q", "-f", target]);
     let before = shop.git(copy, &["rev-parse", "HEAD"]);
@@ -327,13 +328,14 @@ fn by_hand(shop: &Shop, copy: &Path, target: &str, branch: &str) -> Merged {
     }
 }
 
-/// A path as an answer tells it. What takes the place of a folder is named after its commit, which by hand has a name.
+/// Returns a path as answers show it. A file that makes way for a folder is named after its commit or branch. That part
+/// is removed.
 fn told(path: &[u8]) -> String {
     let path = PathBuf::from(OsStr::from_bytes(path)).display().to_string();
     path.split('~').next().unwrap_or_default().to_owned()
 }
 
-/// What is expected of a repository: each merge of a finish in turn, with its target.
+/// Returns the expected merges of a finish in order, each with its target.
 fn expected(shop: &Shop, repo: &str, branch: &str, released: bool) -> Vec<(&'static str, Merged)> {
     let copy = shop.scratch.path().join("by hand").join(repo);
     std::fs::create_dir_all(&copy).expect("a folder");
@@ -352,13 +354,13 @@ fn expected(shop: &Shop, repo: &str, branch: &str, released: bool) -> Vec<(&'sta
     vec![("main", on_main), ("develop", on_develop)]
 }
 
-/// Has a repository check out what it is to have checked out, with files beside that it does not track.
+/// Checks out the commit that the case needs, with additional untracked files.
 fn set_up(shop: &Shop, repo: &str, history: &History, branch: &str) {
     let folder = shop.repo(repo);
     let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");
     let set = shop.root().join(".worktrees/login").join(path).display().to_string();
     let elsewhere = shop.scratch.path().join("elsewhere").join(repo).display().to_string();
-    // With nothing there, each file is written by the attributes of its commit.
+    // Without existing files, each file is written with the attributes of its commit.
     let switch = |to: &[&str]| {
         shop.git(&folder, &["rm", "-q", "-r", "-f", "."]);
         shop.git(&folder, &[&["checkout", "-q", "-f"], to].concat());
@@ -382,16 +384,16 @@ fn set_up(shop: &Shop, repo: &str, history: &History, branch: &str) {
     }
 }
 
-/// Returns the work trees of a repository, each with the commit that it has checked out.
+/// Returns the work trees of a repository, each with its checked-out commit.
 fn places(shop: &Shop, repo: &str) -> BTreeMap<PathBuf, String> {
     let listed = shop.git(&shop.repo(repo), &["worktree", "list", "--porcelain", "-z"]);
     let places = listed.split('\0').filter_map(|line| line.strip_prefix("worktree ")).map(PathBuf::from);
     places.map(|place| (place.clone(), shop.git(&place, &["rev-parse", "HEAD"]))).collect()
 }
 
-/// Asserts that a work tree has what its commit has. git leaves a file alone whose bytes two commits share, though it would
-/// write it otherwise by other attributes (carriage returns, `$Id$`); it says so when it looks into the file again, by
-/// hand too, and that depends on the time.
+/// Checks that a work tree is the same as its commit. git does not rewrite a file that is equal in two commits, even if
+/// other attributes would change it (carriage returns, `$Id$`). It reports such a file when it reads it again, after a
+/// manual merge too, and the time decides whether it does.
 fn assert_unchanged(shop: &Shop, place: &Path, was: Option<&String>) {
     let changed = shop.git(place, &["status", "--porcelain", "-z", "--untracked-files=no"]);
     let changed: Vec<&str> = changed.split('\0').filter(|line| !line.is_empty()).collect();
@@ -464,7 +466,7 @@ fn check(case: &Case) {
         for (target, merged) in &by_hand[n] {
             let was = &old[n][usize::from(*target == "develop")];
             match merged {
-                // Commits that change nothing, squashed, are not commit.
+                // Squashed commits that change nothing make no commit.
                 Merged::Tree(tree) if case.squash && shop.id(repo, &format!("{was}^{{tree}}")) == *tree => {
                     assert_eq!(&shop.id(repo, target), was, "{repo}: nothing to squash into {target}");
                 }

@@ -1,4 +1,4 @@
-//! Repositories that are made quickly: one `git fast-import` each, and no clone.
+//! Creates repositories quickly, with one `git fast-import` each instead of a clone.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -8,15 +8,15 @@ use std::process::Stdio;
 use super::shop::{REPOS, Shop};
 use crate::support::Scratch;
 
-/// The files of a commit: each path with its mode and its bytes.
+/// The files of a commit: the mode and bytes of each path.
 pub type Files = BTreeMap<Vec<u8>, (&'static str, Vec<u8>)>;
 
-/// Modes as git writes them.
+/// File modes in git's notation.
 pub const FILE: &str = "100644";
 pub const PROGRAM: &str = "100755";
 pub const LINK: &str = "120000";
 
-/// Commits as `git fast-import` reads them.
+/// Commits in the format of `git fast-import`.
 #[derive(Default)]
 pub struct Stream {
     text: Vec<u8>,
@@ -24,7 +24,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Adds a commit to a branch, and returns its mark. The first parent is the branch's, or `from` where it begins.
+    /// Adds a commit to a branch, and returns its mark. Its first parent is the branch's last commit, or `from` for a
+    /// new branch.
     pub fn commit(&mut self, branch: &str, from: Option<usize>, merged: Option<usize>, files: &Files) -> usize {
         self.marks += 1;
         let mark = self.marks;
@@ -43,7 +44,7 @@ impl Stream {
         mark
     }
 
-    /// Makes a branch that begins at a commit.
+    /// Creates a branch at a commit.
     pub fn branch(&mut self, name: &str, at: usize) {
         self.line(&format!("reset refs/heads/{name}\nfrom :{at}\n"));
     }
@@ -74,7 +75,8 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 }
 
 impl Shop {
-    /// A workspace with what the streams hold, each repository with `main` checked out. Their origins are not there.
+    /// Returns a workspace with the repositories of the streams, each with `main` checked out. Their origins do not
+    /// exist.
     pub fn imported(streams: &[Stream; 3]) -> Self {
         let shop = Self { scratch: Scratch::new() };
         shop.scratch.file(
@@ -102,8 +104,8 @@ fn import(shop: &Shop, folder: &Path, stream: &[u8]) {
     shop.git(folder, &["reset", "-q", "--hard", "main"]);
 }
 
-/// A workspace with a feature that has a commit in each repository, and a develop that went on also. The files of the
-/// feature are `code.txt`, changed, `deep/er/login.txt` and `picture.bin`, which no compression makes smaller.
+/// Returns a workspace with a feature that has a commit in each repository, and with new commits on develop. The files
+/// of the feature are `code.txt`, which is changed, `deep/er/login.txt`, and `picture.bin`, which does not compress.
 pub fn with_feature() -> Shop {
     let text = |text: &str| (FILE, text.as_bytes().to_vec());
     let mut random = 1_u64;
@@ -131,7 +133,7 @@ pub fn with_feature() -> Shop {
     Shop::imported(&[0, 1, 2].map(stream))
 }
 
-/// As [`with_feature`], with develop checked out everywhere, so that its files move too.
+/// Like [`with_feature`], with develop checked out everywhere, so that its files change too.
 pub fn on_develop() -> Shop {
     let shop = with_feature();
     REPOS.iter().for_each(|(repo, _)| drop(shop.git(&shop.repo(repo), &["switch", "-q", "develop"])));

@@ -1,4 +1,4 @@
-//! Making a workspace.
+//! Tests of creating a workspace.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn x12_init_overwrites_nothing() {
 }
 
 #[test]
-fn x19_one_that_cannot_be_cloned_leaves_nothing_of_the_others() {
+fn x19_a_failed_clone_leaves_no_other_clones() {
     let shop = Shop::bare();
     std::fs::remove_dir_all(shop.origin("web")).expect("gone");
     std::fs::create_dir(shop.origin("web")).expect("no repository");
@@ -53,16 +53,16 @@ fn x19_one_that_cannot_be_cloned_leaves_nothing_of_the_others() {
     let left: Vec<_> = std::fs::read_dir(shop.root()).expect("a folder").flatten().map(|e| e.file_name()).collect();
     assert!(left.is_empty(), "{left:?}");
     shop.assert_tidy();
-    // What was there before stays.
+    // Files that existed before are kept.
     std::fs::create_dir(shop.root().join(".smctl")).expect("a folder");
     std::fs::write(shop.root().join(".smctl/mine.txt"), "mine").expect("a file");
     shop.refused(&line.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(std::fs::read_to_string(shop.root().join(".smctl/mine.txt")).expect("a file"), "mine");
 }
 
-/// Who waits for the right to make a workspace is not left with a lock that the one before took away.
+/// An init that waits for the lock is not left with a lock file that the init before it deleted.
 #[test]
-fn of_inits_at_once_that_fail_nothing_is_left_and_one_that_does_not_makes_it() {
+fn failed_inits_at_once_leave_nothing_and_a_good_one_creates_the_workspace() {
     let shop = Shop::bare();
     let start = |repo: &str| {
         let mut command = shop.command();
@@ -93,7 +93,7 @@ fn of_inits_at_once_that_fail_nothing_is_left_and_one_that_does_not_makes_it() {
 }
 
 #[test]
-fn a_clone_that_is_there_is_taken_over() {
+fn an_existing_clone_is_taken_over() {
     let shop = Shop::bare();
     shop.git(&shop.root(), &["clone", "-q", &shop.origin("lib").display().to_string(), "lib"]);
     shop.commit(&shop.repo("lib"), "mine.txt", "mine");
@@ -103,7 +103,7 @@ fn a_clone_that_is_there_is_taken_over() {
     assert!(shop.repo("lib").join("mine.txt").exists());
 }
 
-/// X34, of the manifest: a password in a URL is used and kept nowhere.
+/// X34: a password in a URL of the manifest is used but not stored.
 #[test]
 fn a_dry_run_makes_nothing_and_shows_no_password() {
     let shop = Shop::bare();
@@ -117,7 +117,7 @@ fn a_dry_run_makes_nothing_and_shows_no_password() {
     shop.assert_tidy();
 }
 
-/// A root that is a repository itself is not changed by what mcpkg keeps in it.
+/// If the root itself is a repository, mcpkg's files do not make it dirty.
 #[test]
 fn a_root_that_is_a_repository_stays_clean() {
     let shop = Shop::bare();
@@ -134,7 +134,7 @@ fn a_root_that_is_a_repository_stays_clean() {
 }
 
 #[test]
-fn an_agent_clones_from_a_folder_outside_by_consent_alone() {
+fn an_agent_clones_from_a_folder_outside_only_with_consent() {
     let shop = Shop::bare();
     let mut client = Client::spawn(shop.command().arg("serve").args(["--as", "smctl"])).shake_hands("2025-06-18");
     let repos = json!([{ "url": shop.origin("lib").display().to_string() }]);

@@ -1,5 +1,5 @@
-//! The story of a team that comes from contract 003's original: its agent goes on where the original stopped, with its client's
-//! configuration as it stood, and so does a person with the words that they know.
+//! Tests the story of a team that comes from contract 003's original: its agent continues with an unchanged client
+//! configuration, and a person with the commands that they know.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::support::Client;
 const SPEC: &str = "smctl-gate-v1";
 const REPOS: [&str; 2] = ["smallaios", "ModelGate"];
 
-/// Calls a tool that succeeds, and returns its object.
+/// Calls a tool, which must succeed, and returns its object.
 #[track_caller]
 fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let mut answer = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
@@ -21,10 +21,10 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn a_team_of_the_originals_goes_on_as_if_nothing_had_happened() {
+fn a_team_of_the_original_continues_without_changes() {
     let shop = original();
     let mut client = Client::spawn(smctl(&shop).args(["serve", "--mcp", "--stdio"])).shake_hands("2025-06-18");
-    // What it reads is what the original left.
+    // It reads what the original left.
     let status = call(&mut client, "smctl_workspace_status", json!({}));
     assert_eq!((&status["name"], &status["repos"][0]["branch"]), (&json!("my-project"), &json!("develop")));
     let config = client.result("resources/read", json!({ "uri": "smctl://workspace/config" }));
@@ -37,7 +37,7 @@ fn a_team_of_the_originals_goes_on_as_if_nothing_had_happened() {
     assert_eq!(specs["specs"][0]["qualified"], "ModelGate:smctl-gate-v1", "{specs}");
     let tasks = client.result("resources/read", json!({ "uri": format!("smctl://spec/{SPEC}/tasks") }));
     assert_eq!(tasks["contents"][0]["text"], TASKS);
-    // The agent ends the feature, a person takes it back, and both repositories, worktrees too, are as they were.
+    // The agent finishes the feature, and a person undoes it. Both repositories and their worktrees are as before.
     let state = || {
         let of = |repo: &str| {
             let folder = shop.root().join(repo);
@@ -53,7 +53,7 @@ fn a_team_of_the_originals_goes_on_as_if_nothing_had_happened() {
     let undone = shop.scratch.finish(smctl(&shop).args(["flow", "undo"]));
     assert_eq!(undone.status, 0, "{undone}");
     assert_eq!(state(), before);
-    // By the words of the original: done, then the release that the original never brought to develop.
+    // With the original's commands: `done`, and then the release that the original never merged into develop.
     let done = shop.scratch.finish(smctl(&shop).args(["done", SPEC]));
     assert_eq!(done.status, 0, "{done}");
     let tasks = shop.root().join("ModelGate/openspec/changes").join(SPEC).join("tasks.md");

@@ -1,4 +1,4 @@
-//! kill -9 before and after each git call: all before or all after, in every repository.
+//! Tests that kill mcpkg before and after each git call: all repositories are as before, or all are as after.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use super::shop::{REPOS, Shop};
 use crate::faults::strace;
 use crate::support::{eventually, finds, kill_stride, skipped};
 
-/// A git that ends its parent before or after its n-th call.
+/// A git that kills its parent before or after its n-th call.
 const GIT: &str = r#"#!/bin/sh
 # Several run at once, and each has a number of its own.
 exec 9> "$KILL_COUNT.lock"
@@ -35,7 +35,7 @@ impl<'s> Killer<'s> {
         let folder = shop.scratch.path().join("killer");
         std::fs::create_dir_all(&folder).expect("a folder");
         let git = folder.join("git");
-        // One that is still running, as that of a killed command may be, cannot be written again.
+        // A script that is still running, for example in a killed command, cannot be written again.
         if !git.exists() {
             std::fs::write(&git, GIT).expect("a script");
             std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -44,9 +44,9 @@ impl<'s> Killer<'s> {
         Self { shop, folder, real }
     }
 
-    /// Runs a command that is killed at its n-th git call; returns whether it was.
+    /// Runs a command that is killed at its n-th git call. Returns whether it was killed.
     pub fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A], at: usize, when: &str) -> bool {
-        // A git that outlived the kill before counts in a file of its own.
+        // A git that survived an earlier kill counts in a different file.
         let count = self.folder.join(format!("count-{when}-{at}"));
         let _ = std::fs::remove_file(&count);
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());
@@ -65,7 +65,7 @@ impl<'s> Killer<'s> {
     }
 }
 
-/// Runs `line` under strace, killed at the `nth` of these system calls; returns whether it was.
+/// Runs `line` under strace, which kills it at the `nth` of these system calls. Returns whether it was killed.
 pub fn killed_at<A: AsRef<std::ffi::OsStr>>(shop: &Shop, line: &[A], call: &str, nth: usize) -> bool {
     let words = strace(&format!("{call}:signal=KILL:when={nth}")).expect("there is a strace");
     let mut command = shop.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -73,19 +73,19 @@ pub fn killed_at<A: AsRef<std::ffi::OsStr>>(shop: &Shop, line: &[A], call: &str,
     output.status.code().is_none_or(|code| code > 128)
 }
 
-/// Kills `line` before and after git calls, and at what the database writes, as [`kill_stride`] says; after each, the next
-/// command leaves all before or all after.
+/// Kills `line` before and after git calls and at the database's writes, with the stride of [`kill_stride`]. Checks
+/// each time that the next command leaves everything as before or as after.
 pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
     let (mut befores, mut afters) = (0, 0);
     let before = shop.state();
     let saved = shop.save();
-    // Returns whether it was killed.
+    // Returns whether the command was killed.
     let mut kill = |at: &str, run: &dyn Fn() -> bool| {
         shop.bring_back(&saved);
         if !run() {
             return false;
         }
-        // The next command puts it right; a git that was killed with a work tree half done may still be at its end.
+        // The next command repairs the workspace. A surviving git may still be at work on a work tree.
         eventually("the workspace is put right", || {
             shop.run(&["flow", "log"]);
             (!shop.root().join(".smctl/applying").exists()).then_some(())
@@ -104,7 +104,7 @@ pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_
         true
     };
     let mut calls = 0;
-    // After call 2 is before call 3: a stride of three leaves out one of three moments.
+    // "After call 2" is the same moment as "before call 3", so a stride of three skips one of three moments.
     for (when, first) in [("before", 1), ("after", 2)] {
         for at in (first..).step_by(kill_stride()) {
             if !kill(&format!("{when} call {at}"), &|| Killer::new(shop).run(line, at, when)) {
@@ -115,7 +115,7 @@ pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_
     }
     assert!(calls > 0, "{name}: nothing was killed");
     let mut writes = 0;
-    // No git uses these: they are the database's, its pages and its commits.
+    // git does not make these calls: they are the database's writes of pages and its commits.
     for (call, step) in [("pwrite64", 7), ("fdatasync", 1)] {
         if finds("strace").is_none() {
             skipped(&format!("{name}: there is no strace to kill at the database's writes"));
@@ -146,7 +146,7 @@ fn with_feature() -> Shop {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
-    // One repository has develop checked out, so that its files move too.
+    // One repository has develop checked out, so its files change too.
     shop.git(&shop.repo("web"), &["switch", "-q", "develop"]);
     shop
 }
@@ -171,7 +171,7 @@ fn x49_a_finish_that_is_killed() {
 #[test]
 fn x49_an_undo_that_is_killed() {
     let shop = with_feature();
-    // The run that is taken back has to be there again after each kill, which the copy of a file brings.
+    // The run to undo has to exist again after each kill. Only a database that is a file can be restored by a copy.
     if !shop.scratch.is_file() {
         return;
     }
@@ -197,11 +197,11 @@ fn x49_a_release_that_is_killed() {
     sweep("release finish", &shop, &["flow", "release", "finish", "1.0.0"], is_after);
 }
 
-/// X49: making the workspace.
+/// X49: creating the workspace.
 #[test]
 fn x49_an_init_that_is_killed() {
     let shop = Shop::bare();
-    // The database is there already.
+    // The database already exists.
     shop.ok(&["project", "create", "shop"]);
     let is_after = |shop: &Shop| {
         let made = shop.root().join(".smctl/workspace.toml").exists();
@@ -213,7 +213,7 @@ fn x49_an_init_that_is_killed() {
     sweep("workspace init", &shop, &shop.init_line(), is_after);
 }
 
-/// X49: adding a repository to it.
+/// X49: adding a repository to the workspace.
 #[test]
 fn x49_an_add_that_is_killed() {
     let shop = Shop::new();
@@ -227,16 +227,16 @@ fn x49_an_add_that_is_killed() {
     sweep("workspace add", &shop, &["workspace", "add", "../origins/docs.git"], is_after);
 }
 
-/// X50: a crash that another database meets: it refuses to write and names the command; with its own database gone,
-/// `workspace recover` undoes it.
+/// X50: after a crash, a command with another database refuses to write and names the command that helps. If the
+/// crash's database is lost, `workspace recover` undoes the work.
 #[test]
-fn x50_a_crash_is_met_with_another_database() {
+fn x50_a_crash_is_found_by_a_command_with_another_database() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
     let before = shop.state();
     let mut at = 0;
-    // The first kill after which something is half done.
+    // Find the first kill that leaves unfinished work.
     while !shop.root().join(".smctl/applying").exists() {
         at += 1;
         assert!(Killer::new(&shop).run(&["flow", "feature", "finish", "login"], at, "before"), "call {at}");

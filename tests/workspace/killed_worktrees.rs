@@ -1,10 +1,10 @@
-//! kill -9 before and after each git call of what makes and removes sets of worktrees.
+//! Tests that kill mcpkg before and after each git call while it adds, removes or restores sets of worktrees.
 
 use super::killed::sweep;
 use super::shop::{REPOS, Shop};
 use super::worktrees::{place, with_changes};
 
-/// X49: a set that is made.
+/// X49: adding a set.
 #[test]
 fn x49_a_worktree_add_that_is_killed() {
     let is_after = |shop: &Shop| {
@@ -17,7 +17,7 @@ fn x49_a_worktree_add_that_is_killed() {
     sweep("worktree add", &Shop::new(), &["worktree", "add", "login"], is_after);
 }
 
-/// X49: a set that is removed, with changes in one of its worktrees.
+/// X49: removing a set that has changes in one of its worktrees.
 #[test]
 fn x49_a_worktree_remove_that_is_killed() {
     let is_after = |shop: &Shop| {
@@ -31,7 +31,7 @@ fn x49_a_worktree_remove_that_is_killed() {
     sweep("worktree remove", &with_changes(), &["worktree", "remove", "login", "--force"], is_after);
 }
 
-/// X49: a set that is brought back.
+/// X49: restoring a set.
 #[test]
 fn x49_a_worktree_restore_that_is_killed() {
     let shop = with_changes();

@@ -1,4 +1,4 @@
-//! Secrets in what builds print: in nothing that an agent is answered, that is kept, or that is logged.
+//! Tests that secrets in the output of builds are in no answer to an agent, in no stored data and in no log.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -30,7 +30,7 @@ fn search_files(folder: &Path, searched: &[(&'static str, &'static str)]) {
 
 #[test]
 fn no_shape_of_a_secret_comes_out_of_a_build() {
-    // The repository with what is printed lies outside of what is searched.
+    // The repository with the printed texts is outside the folder that is searched.
     let shapes = shapes();
     let secrets: Vec<_> = shapes.iter().map(|(name, _, secret)| (*name, *secret)).collect();
     let outside = tempfile::tempdir().expect("a folder");
@@ -70,13 +70,13 @@ fn no_shape_of_a_secret_comes_out_of_a_build() {
     }
     let ran = shop.run(&["-vv", "build"]);
     search("a build at the shell, with its log", &format!("{}{}", ran.stdout, ran.stderr), &secrets);
-    // The server's log among them.
+    // This includes the server's log.
     assert!(log.exists());
     search_files(shop.scratch.path(), &secrets);
 }
 
 #[test]
-fn whoever_watches_a_build_sees_it_as_it_is() {
+fn the_live_output_of_a_build_is_not_changed() {
     let shop = Builds::new(&[("lib", "build_cmd = \"sh -c 'echo password: seen-live; sleep 1'\"")]);
     let mut command = shop.command();
     command.arg("build").env("TERM", "xterm");
@@ -87,7 +87,7 @@ fn whoever_watches_a_build_sees_it_as_it_is() {
 }
 
 #[test]
-fn what_comes_in_pieces_leaves_no_half_of_a_secret() {
+fn a_secret_that_is_printed_in_pieces_is_removed_completely() {
     let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm";
     let pieces = [
         "one -----BEGIN PRIV",
@@ -114,7 +114,7 @@ fn what_comes_in_pieces_leaves_no_half_of_a_secret() {
 }
 
 #[test]
-fn what_only_looks_like_a_secret_is_kept() {
+fn text_that_only_looks_like_a_secret_is_kept() {
     let outside = tempfile::tempdir().expect("a folder");
     let all = outside.path().join("all.txt");
     let plain: Vec<&str> = PLAIN.iter().copied().filter(|text| !text.contains('\u{1b}')).collect();

@@ -1,4 +1,4 @@
-//! Contract 003: workspaces of several git repositories.
+//! Tests of contract 003: workspaces of several git repositories.
 
 mod build;
 mod building;

@@ -1,4 +1,4 @@
-//! A model gate over HTTP that the tests answer for: one that keeps models and routes, and others that answer what none should.
+//! A model gate over HTTP for tests: one that stores models and routes, and others that give bad answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What a request is answered with, and then the connection's end.
+/// The answer to a request, after which the connection is closed.
 #[derive(Clone)]
 pub enum Sent {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// These bytes, and others without an end.
+    /// These bytes, followed by more without an end.
     Endless(Vec<u8>),
-    /// Nothing, for as long as somebody waits.
+    /// No answer, for as long as the client waits.
     Nothing,
 }
 
-/// A request that came.
+/// A request that was received.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
@@ -27,14 +27,14 @@ pub struct Asked {
     pub body: Vec<u8>,
 }
 
-/// A gate on a port of its own.
+/// A gate on an own port.
 pub struct ModelGate {
     pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl ModelGate {
-    /// A gate that answers each request so.
+    /// Starts a gate that answers each request with `answer`.
     pub fn answering(answer: impl Fn(&Asked) -> Sent + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -49,7 +49,7 @@ impl ModelGate {
         Self { url, asked }
     }
 
-    /// A gate that is as it should be.
+    /// Starts a gate that works correctly.
     pub fn start() -> Self {
         let kept: Mutex<(Vec<Value>, Vec<Value>)> = Mutex::default();
         Self::answering(move |asked| {
@@ -58,7 +58,7 @@ impl ModelGate {
         })
     }
 
-    /// The requests that came.
+    /// Returns the requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("nobody panicked").clone()
     }
@@ -113,7 +113,7 @@ fn answered(asked: &Asked, models: &mut Vec<Value>, routes: &mut Vec<Value>) -> 
     }
 }
 
-/// Returns the name and the file of a form.
+/// Returns the name and the file in a form.
 fn form(asked: &Asked) -> (String, Vec<u8>) {
     let boundary = asked.head.split("boundary=").nth(1).and_then(|rest| rest.lines().next()).expect("a boundary");
     let boundary = format!("--{boundary}");
@@ -164,7 +164,7 @@ fn converse(mut stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&As
     }
 }
 
-/// An answer.
+/// Returns an answer with a status, headers and a body.
 pub fn with(status: &str, headers: &str, body: &[u8]) -> Sent {
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     Sent::Bytes([head.as_bytes(), body].concat())

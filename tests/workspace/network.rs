@@ -1,4 +1,4 @@
-//! Workspaces over HTTP: only where the server was started for them, and not for every key.
+//! Tests of workspaces over HTTP: the server has to be started for them, and some keys cannot use them.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn ask(server: &Http, key: Option<&str>, method: &str, params: Value) -> Value {
 }
 
 #[test]
-fn a_server_on_the_network_has_them_where_it_was_started_for_them() {
+fn a_server_on_the_network_serves_workspaces_only_if_started_for_them() {
     let shop = Shop::new();
     for arguments in [&[][..], &["--groups", "all"], &["--groups", "content"]] {
         let server = server(&shop, arguments);
@@ -59,7 +59,7 @@ fn a_server_on_the_network_has_them_where_it_was_started_for_them() {
 }
 
 #[test]
-fn keys_of_a_project_do_not_reach_them_and_those_that_read_only_read() {
+fn keys_of_a_project_cannot_use_workspaces_and_read_only_keys_only_read() {
     let shop = Shop::new();
     shop.ok(&["project", "create", "p"]);
     let key = |arguments: &[&str]| {
@@ -79,7 +79,7 @@ fn keys_of_a_project_do_not_reach_them_and_those_that_read_only_read() {
 }
 
 #[test]
-fn the_default_identity_shows_them_inside_of_a_workspace() {
+fn the_default_identity_lists_the_tools_inside_a_workspace() {
     let shop = Shop::new();
     let listed = |folder: &std::path::Path| {
         let mut command = shop.command();

@@ -1,4 +1,4 @@
-//! What flows keep: old commits, until they are pruned.
+//! Tests of the old commits that flows keep until they are pruned.
 
 use super::shop::Shop;
 

@@ -1,4 +1,4 @@
-//! A workspace that was made for contract 003's original, taken over with its manifest, worktrees and specs.
+//! Tests that a workspace of contract 003's original is taken over with its manifest, worktrees and specs.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::shop::Shop;
 
-/// The manifest of the original's README.
+/// The manifest in the original's README.
 pub const MANIFEST: &str = r#"[workspace]
 name = "my-project"
 root = "."                    # workspace root (default: ".")
@@ -52,7 +52,7 @@ sources = ["security/policies/*.cedar"]   # globs relative to each repo
 fail_on = "any"                            # "any" or "error"
 "#;
 
-/// A spec as the original's users keep them, with metadata that it never wrote.
+/// A spec as the original's users keep it, with metadata that the original never wrote.
 const METADATA: &str =
     "schema: spec-driven\ncreated: 2026-03-08\nstatus: ff\nparent: smctl-tool-v1\ndescription: \"Control plane\"\n";
 const PROPOSAL: &str =
@@ -61,7 +61,7 @@ const DESIGN: &str = "# Gate — Design Document\n\n## Decisions\n\n**D1 — One
     timeouts need no code.\n\n## Open Questions\n\nNone blocking.\n";
 pub const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
 
-/// The workspace as the original leaves it.
+/// Creates a workspace as the original leaves it.
 pub fn original() -> Shop {
     let shop = Shop::bare();
     let root = shop.root();
@@ -113,14 +113,14 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     );
     let sets = shop.data(&["worktree", "list"]);
     assert_eq!(sets["sets"][0]["name"], "smctl-gate-v1", "{sets}");
-    // From inside of the set its branch says which spec is meant.
+    // Inside the set, the branch decides which spec is meant.
     let inside = shop.root().join(".worktrees/smctl-gate-v1/ModelGate");
     let ran = shop.scratch.finish(shop.command().current_dir(&inside).args(["--json", "spec", "status"]));
     let spec: Value = serde_json::from_str(&ran.stdout).expect("one document");
     assert_eq!((&spec["qualified"], &spec["tasks_done"]), (&json!("ModelGate:smctl-gate-v1"), &json!(1)), "{ran}");
     assert_eq!(spec["branches"].as_array().map(Vec::len), Some(2), "{ran}");
     assert_eq!((&spec["open_questions"], &spec["created"]), (&json!([]), &json!("2026-03-08")), "{ran}");
-    // The feature goes into develop of both, and its spec into the archive once it is done.
+    // The feature is merged into develop of both repositories. Its spec is archived when it is done.
     let (refused, exit) = shop.refused(&["spec", "archive", "smctl-gate-v1"]);
     assert_eq!((exit, &refused["code"]), (5, &json!("E_SPEC_INVALID")), "{refused}");
     shop.ok(&["flow", "feature", "finish", "smctl-gate-v1"]);
@@ -138,7 +138,7 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
 }
 
-/// X48: a repository that comes and goes leaves the original's manifest as it was, its comments too.
+/// X48: adding and removing a repository leaves the original's manifest unchanged, including its comments.
 #[test]
 fn x48_its_manifest_is_edited_in_place() {
     let shop = original();

@@ -1,9 +1,9 @@
-//! What particular repositories have: submodules, a commit on no branch, hooks, and names that differ by case.
+//! Tests of special repositories: with submodules, a commit on no branch, hooks, or names that differ only in case.
 
 use super::shop::Shop;
 
 #[test]
-fn submodules_that_are_empty_are_named() {
+fn empty_submodules_are_named() {
     let shop = Shop::new();
     let web = shop.repo("web");
     let origin = shop.origin("lib").display().to_string();
@@ -39,7 +39,7 @@ fn a_commit_on_no_branch_is_kept_and_named() {
     assert!(!started["warnings"].to_string().contains("lib:"), "{started}");
     shop.ok(&["flow", "undo"]);
     assert_eq!(shop.git(&web, &["rev-parse", "HEAD"]), commit);
-    // One that a branch has needs no other ref.
+    // A commit that is on a branch needs no other ref.
     shop.git(&web, &["branch", "mine"]);
     let started = shop.data(&["flow", "feature", "start", "login"]);
     assert!(!started["warnings"].to_string().contains("kept"), "{started}");
@@ -47,7 +47,7 @@ fn a_commit_on_no_branch_is_kept_and_named() {
 
 #[cfg(unix)]
 #[test]
-fn hooks_that_a_finish_skips_are_named_and_run_where_somebody_wants_it() {
+fn hooks_that_a_finish_skips_are_named_and_run_on_request() {
     let shop = Shop::new();
     let web = shop.repo("web");
     let note = shop.scratch.path().join("ran").display().to_string();
@@ -65,7 +65,7 @@ fn hooks_that_a_finish_skips_are_named_and_run_where_somebody_wants_it() {
     let feature = |name: &str| {
         shop.ok(&["flow", "feature", "start", name]);
         shop.work(&format!("{name}.txt"));
-        // A commit by hand runs them.
+        // A manual commit runs the hooks.
         let _ = std::fs::remove_file(&note);
     };
     feature("one");
@@ -84,7 +84,7 @@ fn hooks_that_a_finish_skips_are_named_and_run_where_somebody_wants_it() {
     assert!(ran.starts_with("pre-merge-commit\n") && ran.ends_with("commit-msg\npost-merge\n"), "{ran}{done}");
     assert!(ran.contains("two.txt"), "the index has what is merged: {ran}");
     assert!(shop.git(&web, &["log", "-1", "--format=%B", "develop"]).contains("Reviewed"));
-    // One that refuses stops all of it.
+    // A hook that refuses stops the whole finish.
     feature("three");
     std::fs::write(web.join(".git/hooks/commit-msg"), "#!/bin/sh\necho no-ticket >&2\nexit 1\n").expect("a hook");
     let before = shop.state();
@@ -95,10 +95,10 @@ fn hooks_that_a_finish_skips_are_named_and_run_where_somebody_wants_it() {
 }
 
 #[test]
-fn names_that_differ_by_case_alone_are_refused_where_the_disk_does_not_tell_them_apart() {
+fn names_that_differ_only_in_case_are_refused_on_a_case_insensitive_disk() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
-    // This disk tells them apart.
+    // This disk is case-sensitive.
     shop.ok(&["worktree", "add", "LOGIN"]);
     shop.git(&shop.repo("web"), &["config", "core.ignoreCase", "true"]);
     let (error, _) = shop.refused(&["flow", "feature", "start", "Login"]);

@@ -1,5 +1,5 @@
-//! Every setting by which a repository can name a program, planted in one that came with its `.git`. None of them runs, whatever
-//! mcpkg does there, until a person trusts the repository.
+//! Tests of every setting with which a repository can name a program, in a repository that came with its `.git`. mcpkg
+//! runs none of them until a person trusts the repository.
 
 use std::path::Path;
 
@@ -9,15 +9,16 @@ use super::foreign::{everything, program, ran};
 use super::shop::Shop;
 use crate::support::Client;
 
-/// A way to have git run a program.
+/// A way to make git run a program.
 struct Way {
-    /// What it is.
+    /// The name of the way, for messages.
     name: &'static str,
-    /// The settings; `EVIL` stands for the program.
+    /// The settings, in which `EVIL` is replaced with the program.
     settings: &'static [(&'static str, &'static str)],
-    /// What else has to be there.
+    /// Prepares what else the settings need.
     prepare: fn(&Shop, &Path),
-    /// Whether it runs here once a person trusts it. Some need a server that asks for a password.
+    /// Whether the program runs in this test once a person trusts it. Some settings need a server that asks for a
+    /// password.
     fires: bool,
 }
 
@@ -58,7 +59,7 @@ const WAYS: &[Way] = &[
             ("remote.lost.uploadpack", "EVIL"),
         ],
         prepare: |shop, web| {
-            // A file of the last commit that is not in the index, so that looking at it asks for its object.
+            // This file of the last commit is not in the index, so reading it needs its object.
             std::fs::write(web.join("code.txt"), "changed\n").expect("a file");
             shop.git(web, &["commit", "-q", "-a", "-m", "changed"]);
             let blob = shop.git(web, &["rev-parse", "HEAD:code.txt"]);
@@ -152,7 +153,7 @@ const WAYS: &[Way] = &[
         name: "hooks of the configuration",
         settings: &[("hook.evil.command", "EVIL"), ("hook.evil.event", "reference-transaction")],
         prepare: nothing,
-        // Newer releases of git alone know them.
+        // Only newer releases of git have these hooks.
         fires: false,
     },
     Way {
@@ -163,7 +164,7 @@ const WAYS: &[Way] = &[
     },
 ];
 
-/// Settings that name programs which mcpkg has no use for: it never runs them, trusted or not.
+/// Settings that name programs which mcpkg never runs, even in a trusted repository.
 const UNUSED: &[(&str, &str)] = &[
     ("core.fsmonitor", "EVIL"),
     ("core.pager", "EVIL"),
@@ -200,17 +201,17 @@ fn nothing(_: &Shop, _: &Path) {}
 
 fn attributes(_: &Shop, web: &Path) {
     std::fs::write(web.join(".git/info/attributes"), "* filter=evil diff=evil merge=evil\n").expect("a file");
-    // It looks changed, so that git has to look into it.
+    // Make the file look changed, so that git has to read it.
     std::fs::write(web.join("code.txt"), "one\ntwo\nthree\n").expect("a file");
 }
 
-/// Something to merge, to sign and to push.
+/// Creates commits to merge, sign and push.
 fn work(shop: &Shop) {
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
 }
 
-/// Every hook that git knows, in a folder.
+/// Creates every hook that git knows in a folder.
 fn hooks(shop: &Shop, web: &Path) {
     let hook = program(shop, "hook", "exit 0");
     std::fs::create_dir_all(web.join(".git/evil")).expect("a folder");
@@ -234,7 +235,7 @@ fn hooks(shop: &Shop, web: &Path) {
     }
 }
 
-/// Somebody else commits to the main branch of `web`.
+/// Commits to the main branch of `web` at its origin, as another user.
 fn news(shop: &Shop) -> std::path::PathBuf {
     let other = shop.scratch.path().join("others/web");
     std::fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
@@ -245,7 +246,7 @@ fn news(shop: &Shop) -> std::path::PathBuf {
     other
 }
 
-/// The same, with a signature that nobody can verify.
+/// Does the same with a signature that nobody can verify.
 fn signed_news(shop: &Shop) {
     let other = news(shop);
     let commit = shop.git(&other, &["cat-file", "commit", "HEAD"]);
@@ -278,7 +279,7 @@ fn no_setting_of_a_repository_runs_a_program_until_a_person_trusts_it() {
         if !ran(&shop).is_empty() {
             wrong.push(format!("{}: it ran", way.name));
         }
-        // Where nothing was refused, nothing that was run would have used it.
+        // If nothing was refused, no command would have used the setting.
         if !refused {
             wrong.push(format!("{}: nothing was refused", way.name));
         }
@@ -298,11 +299,11 @@ fn no_setting_of_a_repository_runs_a_program_until_a_person_trusts_it() {
 }
 
 #[test]
-fn programs_that_mcpkg_has_no_use_for_never_run() {
+fn programs_that_mcpkg_does_not_need_never_run() {
     let shop = Shop::new();
     let web = shop.repo("web");
     work(&shop);
-    // Hooks of what mcpkg does, which it skips even where a merge is to run its hooks.
+    // Hooks that mcpkg skips even if a merge is supposed to run hooks.
     let hook = program(&shop, "hook", "exit 0");
     std::fs::create_dir_all(web.join(".git/hooks")).expect("a folder");
     for name in ["post-index-change", "post-commit", "pre-commit", "post-rewrite", "pre-auto-gc", "fsmonitor-watchman"]
@@ -313,7 +314,7 @@ fn programs_that_mcpkg_has_no_use_for_never_run() {
     let (done, refused) = everything(&shop, "unused");
     assert!(!refused, "{done}");
     assert_eq!(ran(&shop), "", "{done}");
-    // A transport that is a command line, by its address and by another name for one.
+    // A transport that is a command line, given directly and through `insteadOf`.
     let evil = program(&shop, "ext", "cat");
     for (key, value) in [
         ("remote.origin.url", format!("ext::sh -c {evil}")),

@@ -1,4 +1,4 @@
-//! Pushing: only what is asked for, forward, each repository all or none.
+//! Tests of pushing: only on request, only forward, and each repository all or nothing.
 
 use serde_json::{Value, json};
 
@@ -6,9 +6,9 @@ use super::shop::{REPOS, Shop};
 use crate::support::Client;
 use crate::workflow::runs::{approve, code, execute, with_nonce};
 
-/// Finishes and pushes in one command; nobody who says yes means that nothing is done at all.
+/// Finishes and pushes in one command. Without a confirmation, nothing is done at all.
 #[test]
-fn a_finish_pushes_where_it_is_told_to() {
+fn a_finish_pushes_on_request() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -24,9 +24,10 @@ fn a_finish_pushes_where_it_is_told_to() {
     }
 }
 
-/// X42: nothing is pushed unasked; a remote that moved refuses, the others are pushed; mended, the rest follows.
+/// X42: nothing is pushed without a request. A remote that moved refuses while the others are pushed. Once it is
+/// repaired, the rest follows.
 #[test]
-fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
+fn x42_nothing_is_pushed_without_a_request_and_refused_pushes_can_be_repeated() {
     let shop = Shop::new();
     let at = |repo: &str, name: &str| {
         let output = shop.git_command(&shop.origin(repo)).args(["rev-parse", "--verify", "-q", name]).output();
@@ -41,7 +42,7 @@ fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
     let ran = shop.run(&["flow", "push"]);
     assert_ne!(ran.status, 0, "nobody said yes: {ran}");
     assert_eq!(at("lib", "develop"), "");
-    // Somebody else's develop at one of the origins.
+    // Another user pushes develop to one of the origins.
     let other = shop.scratch.path().join("other");
     shop.git(shop.scratch.path(), &["clone", "-q", &shop.origin("web").display().to_string(), "other"]);
     shop.git(&other, &["switch", "-q", "-c", "develop"]);
@@ -58,7 +59,7 @@ fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
     }
     let (error, _) = shop.refused(&["flow", "undo"]);
     assert_eq!(error["code"], "E_FLOW_PUSHED", "{error}");
-    // Mended as anybody would: what origin has is merged, and the branch is pushed as it is then.
+    // Repair it as a user would: merge origin's branch, and push the branch as it is then.
     let web = shop.repo("web");
     shop.git(&web, &["fetch", "-q"]);
     shop.git(&web, &["switch", "-q", "develop"]);
@@ -71,7 +72,7 @@ fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
     assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
 }
 
-/// X42: runs are pushed in any order; what a later one brought there already is not sent again.
+/// X42: runs can be pushed in any order. What a later run already pushed is not sent again.
 #[test]
 fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     let shop = Shop::new();
@@ -93,9 +94,9 @@ fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
 }
 
-/// An agent pushes what a person consented to, as a command: these commits to these addresses, once, and no others.
+/// An agent's push is a command that a person consents to: these commits to these addresses, once.
 #[test]
-fn an_agent_pushes_by_consent_alone() {
+fn an_agent_pushes_only_with_consent() {
     let shop = Shop::new();
     let at = |repo: &str, name: &str| {
         let output = shop.git_command(&shop.origin(repo)).args(["rev-parse", "--verify", "-q", name]).output();
@@ -119,7 +120,7 @@ fn an_agent_pushes_by_consent_alone() {
         assert!(effects.contains(&shop.origin(repo).display().to_string()), "{effects}");
     }
     approve(&shop.scratch, &asked);
-    // What a person did not see is not pushed with it.
+    // Commits that the person did not see are not pushed.
     finished("logout");
     let other = execute(&mut client, with_nonce(&push, &asked));
     assert_ne!(code(&other), "ok", "{other}");
@@ -134,7 +135,7 @@ fn an_agent_pushes_by_consent_alone() {
         assert_eq!(at(repo, "develop"), shop.id(repo, "develop"));
     }
     client.finish();
-    // A contract's own server has no commands.
+    // The server of a contract has no commands.
     let mut client = Client::spawn(shop.command().args(["serve", "--as", "smctl"])).shake_hands("2025-06-18");
     let refused = client.request("tools/call", json!({ "name": "smctl_flow_push", "arguments": {} }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");

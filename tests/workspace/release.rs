@@ -1,8 +1,9 @@
-//! Releases and hotfixes: both branches, one tag, a changelog.
+//! Tests of releases and hotfixes: both branches, one tag, and a changelog.
 
 use super::shop::{REPOS, Shop};
 
-/// X1: a release and a hotfix reach main and develop; the tag is on main's merge; the branch is deleted once.
+/// X1: a release and a hotfix are merged into main and develop, the tag is on main's merge, and the branch is deleted
+/// once.
 #[test]
 fn x1_a_release_and_a_hotfix_reach_both_branches() {
     let shop = Shop::new();
@@ -45,9 +46,9 @@ fn x1_a_release_and_a_hotfix_reach_both_branches() {
     shop.assert_tidy();
 }
 
-/// A release that main has already is tagged, and says that there was nothing to merge.
+/// A release that main already contains is tagged, and the output says that there was nothing to merge.
 #[test]
-fn a_release_without_anything_new_says_so() {
+fn a_release_without_anything_new_is_reported() {
     let shop = Shop::new();
     let manifest = shop.root().join(".smctl/workspace.toml");
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
@@ -82,7 +83,7 @@ fn a_changelog_file_is_written_within_the_merge() {
     assert_eq!(shop.git(&shop.repo("api"), &["status", "--porcelain"]), "");
 }
 
-/// X38: a tag that is taken, and a version that is none, are refused first.
+/// X38: an existing tag and an invalid version are refused first.
 #[test]
 fn x38_a_taken_tag_and_a_bad_version_are_refused_first() {
     let shop = Shop::new();
@@ -100,7 +101,7 @@ fn x38_a_taken_tag_and_a_bad_version_are_refused_first() {
     assert_eq!(shop.state(), before);
 }
 
-/// A version that is tagged is refused before there is a branch: its release could never be finished.
+/// A version with a tag is refused before a branch is created, because its release could never be finished.
 #[test]
 fn a_release_of_a_version_that_is_tagged_is_not_started() {
     let shop = Shop::new();
@@ -113,7 +114,7 @@ fn a_release_of_a_version_that_is_tagged_is_not_started() {
     shop.ok(&["flow", "release", "start", "1.0.1"]);
 }
 
-/// X39: a hotfix has one tag over repositories with different last ones.
+/// X39: a hotfix gets one tag for repositories with different latest tags.
 #[test]
 fn x39_a_hotfix_has_one_tag_over_all() {
     let shop = Shop::new();

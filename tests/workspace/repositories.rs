@@ -1,11 +1,11 @@
-//! `workspace add` and `remove`; what is kept, and pruned.
+//! Tests of `workspace add` and `remove`, and of listing and pruning what they keep.
 
 use serde_json::json;
 
 use super::shop::Shop;
 use crate::support::Scratch;
 
-/// Makes a repository with a first commit, for tests of all commands; returns its path.
+/// Creates a repository with a first commit, for tests of all commands. Returns its path.
 pub fn seed(scratch: &Scratch, name: &str) -> String {
     let folder = scratch.file(&format!("{name}/code.txt"), "one\n").parent().expect("a folder").to_owned();
     for line in [
@@ -19,14 +19,14 @@ pub fn seed(scratch: &Scratch, name: &str) -> String {
     folder.display().to_string()
 }
 
-/// A bare repository more.
+/// Creates another bare repository.
 pub(super) fn more(shop: &Shop) {
     let seed = shop.scratch.path().join("seed/lib");
     shop.git(&seed, &["clone", "-q", "--bare", ".", &shop.origin("docs").display().to_string()]);
 }
 
 #[test]
-fn a_relative_address_is_of_the_folder_where_the_command_was_started() {
+fn a_relative_address_is_relative_to_the_current_folder() {
     let shop = Shop::new();
     more(&shop);
     let origin = shop.origin("docs");
@@ -75,13 +75,13 @@ fn a_repository_is_added_and_taken_out_and_the_rest_of_the_manifest_stays() {
     assert!(!read().contains("manual/docs") && docs.join("code.txt").exists(), "its files stay");
     let (error, _) = shop.refused(&["workspace", "remove", "docs"]);
     assert_eq!(error["code"], "E_INVALID_ARGUMENT");
-    // What stands there is taken over.
+    // The folder there is taken over.
     let data = shop.data(&["workspace", "add", &format!("{origin}=manual/docs")]);
     assert_eq!(data["repos"][0]["cloned"], false);
 }
 
 #[test]
-fn what_is_kept_is_listed_and_goes_when_it_is_old() {
+fn kept_data_is_listed_and_deleted_when_it_is_old() {
     let shop = Shop::new();
     assert_eq!(shop.data(&["workspace", "kept"]), json!({ "kept": [] }));
     shop.ok(&["worktree", "add", "login"]);
@@ -109,7 +109,7 @@ fn what_is_kept_is_listed_and_goes_when_it_is_old() {
 
 #[cfg(unix)]
 #[test]
-fn the_root_folder_is_named_where_it_lies_in_no_workspace() {
+fn the_root_folder_is_named_if_it_is_not_in_a_workspace() {
     let scratch = Scratch::new();
     let mut command = scratch.command();
     let ran = scratch.finish(command.current_dir("/").args(["--json", "workspace", "status"]));

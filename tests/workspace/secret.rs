@@ -1,7 +1,7 @@
-//! X34: the password of a URL is in nothing that mcpkg answers, writes or keeps.
+//! X34: tests that the password of a URL is in nothing that mcpkg answers, writes or stores.
 //!
-//! A password is planted in every place that takes a URL, and a server asks for it, so that it is used too. Then all that was
-//! printed, answered, logged and stored is searched, for the password as it is and as it may be encoded.
+//! The tests put a password in every place that takes a URL. A server asks for it, so it is also used. Then everything
+//! that was printed, answered, logged and stored is searched for the password in several encodings.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use super::shop::{REPOS, Shop};
 use crate::support::{Client, at_a_terminal, command_lines, finds, skipped};
 
-/// The part of the password that reads the same in a URL and outside of one.
+/// The part of the password that is the same in a URL and outside one.
 const CORE: &str = "GeheimesWort4711";
 const PASSWORD: &str = "a/GeheimesWort4711@b";
 const IN_URL: &str = "a%2FGeheimesWort4711%40b";
 
-/// What the password may look like in bytes.
+/// Returns the encodings of the password.
 fn forms() -> Vec<(&'static str, Vec<u8>)> {
     let percent: String = CORE.bytes().map(|byte| format!("%{byte:02x}")).collect();
     let hex: String = CORE.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -34,7 +34,8 @@ fn forms() -> Vec<(&'static str, Vec<u8>)> {
         ("as UTF-16", utf16),
         ("backwards", CORE.bytes().rev().collect()),
     ];
-    // Base64 has three forms, by what stands before; the ends that depend on what stands beside are left out.
+    // Base64 has three forms, depending on the bytes before the text. Leave out the ends, which depend on the bytes
+    // next to it.
     for before in 0..3 {
         let padded = format!("{}{CORE}", "x".repeat(before));
         let whole = BASE64_STANDARD_NO_PAD.encode(padded);
@@ -44,7 +45,7 @@ fn forms() -> Vec<(&'static str, Vec<u8>)> {
     forms
 }
 
-/// Fails where a form of the password is in some bytes. Letters of any case are found.
+/// Fails if the bytes contain a form of the password. Case is ignored, except for base64.
 #[track_caller]
 fn search(place: &str, bytes: &[u8]) {
     let lower = bytes.to_ascii_lowercase();
@@ -58,7 +59,7 @@ fn search(place: &str, bytes: &[u8]) {
     }
 }
 
-/// Searches each file below a folder, but for those that the user wrote the password into.
+/// Searches each file below a folder, except those into which the user wrote the password.
 fn search_files(folder: &Path, own: &[PathBuf]) -> usize {
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -80,9 +81,9 @@ fn search_files(folder: &Path, own: &[PathBuf]) -> usize {
 /// A server of bare repositories that asks for the password.
 struct Guarded {
     port: u16,
-    /// How many requests had it.
+    /// The number of requests with the password.
     opened: Arc<AtomicUsize>,
-    /// The arguments of programs that had it, while they asked.
+    /// The arguments of programs that contained the password during requests.
     arguments: Arc<Mutex<Vec<String>>>,
 }
 
@@ -110,13 +111,13 @@ impl Guarded {
     }
 }
 
-/// The command lines on this machine that have the password for a port; none where there is no /proc.
+/// Returns the command lines on this machine that contain the password for a port, if there is a /proc.
 fn arguments_with(port: u16) -> Vec<String> {
     let port = format!(":{port}/");
     command_lines().filter(|line| line.contains(CORE) && line.contains(&port)).collect()
 }
 
-/// Answers one request: a file of a repository, to who knows the password.
+/// Answers one request with a file of a repository, if the password is right.
 fn serve(mut stream: &TcpStream, folder: &Path, opened: &AtomicUsize) -> Option<()> {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let first = lines.next()?;
@@ -134,13 +135,13 @@ fn serve(mut stream: &TcpStream, folder: &Path, opened: &AtomicUsize) -> Option<
     stream.write_all(&[head.as_bytes(), &body].concat()).ok()
 }
 
-/// What runs commands and asks servers, and searches whatever they say.
+/// Runs commands, and searches their output.
 struct Watched<'s> {
     shop: &'s Shop,
 }
 
 impl Watched<'_> {
-    /// Runs a command with the whole log, as people and as programs read it; returns whether both succeeded.
+    /// Runs a command with all logs, once for people and once with `--json`. Returns whether both succeeded.
     fn run(&self, line: &[&str]) -> bool {
         let mut well = true;
         for face in [&["-vv"][..], &["-vv", "--json"]] {
@@ -155,7 +156,7 @@ impl Watched<'_> {
         well
     }
 
-    /// A server that logs all there is into a file of its own.
+    /// Starts a server that logs everything to an own file.
     fn server(&self, modern: bool, name: &str) -> Client {
         let log = File::create(self.shop.scratch.path().join(format!("{name}.log"))).expect("a log");
         let mut command = self.shop.command();
@@ -167,7 +168,7 @@ impl Watched<'_> {
     }
 }
 
-/// Asks a server, and searches the answer.
+/// Sends a request to a server, and searches the answer.
 fn ask(client: &mut Client, method: &str, params: Value) -> Value {
     let answer = client.request(method, params);
     search(method, answer.to_string().as_bytes());
@@ -178,7 +179,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     ask(client, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// The repositories behind the server, and a workspace that is not made yet.
+/// Returns repositories behind the server, and a workspace that does not exist yet.
 fn guarded() -> (Shop, Guarded) {
     let shop = Shop::bare();
     for (repo, _) in REPOS {
@@ -188,7 +189,7 @@ fn guarded() -> (Shop, Guarded) {
     (shop, server)
 }
 
-/// Whether git speaks HTTP here.
+/// Returns whether git supports HTTP here.
 fn speaks_http(shop: &Shop) -> bool {
     let ran = shop.git_command(&shop.root()).args(["remote-http"]).output().expect("git starts");
     let speaks = !String::from_utf8_lossy(&ran.stderr).contains("is not a git command");
@@ -198,7 +199,7 @@ fn speaks_http(shop: &Shop) -> bool {
     speaks
 }
 
-/// Looks at all there is, by commands and as resources, and at what is stored.
+/// Runs the commands and reads the resources that show anything, and searches them and the stored data.
 fn look_everywhere(shop: &Shop, own: &[PathBuf]) {
     let watched = Watched { shop };
     for line in [
@@ -250,7 +251,7 @@ fn x34_a_password_that_clones_is_found_nowhere() {
     let mut line = vec!["workspace", "init", "shop"];
     line.extend(urls[..2].iter().flat_map(|url| ["--repo", url]));
     watched.run(&[&line[..], &["--dry-run"]].concat());
-    // One that the server does not have: the others are gone again.
+    // The server does not have the last repository, so the other clones are removed again.
     let missing = server.url("missing");
     assert!(!watched.run(&[&line[..], &["--repo", &missing]].concat()));
     assert!(server.opened.swap(0, Ordering::Relaxed) > 0, "the password was used");
@@ -260,12 +261,12 @@ fn x34_a_password_that_clones_is_found_nowhere() {
     watched.run(&["workspace", "add", &missing]);
     watched.run(&["workspace", "add", &urls[2]]);
     assert!(shop.repo("web").join("code.txt").exists());
-    // The same place again, and one that is not a repository at all.
+    // The same folder again, and addresses that are not repositories.
     watched.run(&["workspace", "add", &urls[2]]);
     watched.run(&["workspace", "add", &format!("http://ada:{IN_URL}@127.0.0.1:1/more.git")]);
     watched.run(&["workspace", "add", &format!("foo://ada:{IN_URL}@127.0.0.1/more.git")]);
     watched.run(&["workspace", "add", &format!("http://ada:{IN_URL}@127.0.0.1:{}/lib.git=../out", server.port)]);
-    // As somebody types it who does not know that it has to be encoded.
+    // A user may not know that the password has to be encoded.
     watched.run(&["workspace", "add", &format!("http://ada:{PASSWORD}@127.0.0.1:{}/more.git", server.port)]);
     watched.run(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -298,7 +299,7 @@ fn x34_a_password_that_an_agent_clones_with_is_found_nowhere() {
         let seen = server.arguments.lock().expect("a list").clone();
         assert_eq!(seen, [""; 0], "who looks at the machine's processes sees no password");
         call(&mut client, "smctl_workspace_init", init(server.url("lib")));
-        // What it writes elsewhere than in a URL's place is no less a URL.
+        // URLs in arguments that are not for URLs.
         for (tool, arguments) in [
             ("smctl_flow_feature_start", json!({ "name": server.url("lib") })),
             ("smctl_worktree_add", json!({ "name": "x", "repos": [server.url("lib")] })),
@@ -314,9 +315,10 @@ fn x34_a_password_that_an_agent_clones_with_is_found_nowhere() {
     }
 }
 
-/// What a user wrote into git's own settings, the manifest or a build's output stays where it is, and goes nowhere else.
+/// A password that a user wrote into git's settings, the manifest or a build's output stays there and is not copied
+/// elsewhere.
 #[test]
-fn x34_a_password_that_a_user_left_about_goes_no_further() {
+fn x34_a_password_that_a_user_stored_is_not_copied_elsewhere() {
     let (shop, server) = guarded();
     shop.ok(&shop.init_line());
     let manifest = shop.root().join(".smctl/workspace.toml");

@@ -1,4 +1,4 @@
-//! A workspace of three repositories, made by script: `lib`, `api` (in `services/api`) and `web`.
+//! A workspace with three repositories for tests: `lib`, `api` (in `services/api`) and `web`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use crate::support::Client;
 use crate::support::Tree;
 use crate::support::{Ran, Scratch, folder, tool};
 
-/// The repositories: each name with its place.
+/// The name and path of each repository.
 pub const REPOS: [(&str, &str); 3] = [("lib", "lib"), ("api", "services/api"), ("web", "web")];
 
 pub struct Shop {
     pub scratch: Scratch,
 }
 
-/// How a workspace is: refs, what is checked out, indexes, and files.
+/// The state of a workspace: refs, what is checked out, indexes, and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     repos: BTreeMap<String, [String; 4]>,
@@ -25,7 +25,7 @@ pub struct State {
 }
 
 impl Shop {
-    /// Three bare repositories with a first commit, and an empty folder for the workspace.
+    /// Creates three bare repositories with a first commit, and an empty folder for the workspace.
     pub fn bare() -> Self {
         let shop = Self { scratch: Scratch::new() };
         shop.scratch.file(
@@ -47,14 +47,14 @@ impl Shop {
         shop
     }
 
-    /// The workspace, made.
+    /// Creates the workspace.
     pub fn new() -> Self {
         let shop = Self::bare();
         shop.ok(&shop.init_line());
         shop
     }
 
-    /// The command line that makes it.
+    /// Returns the command line that creates it.
     pub fn init_line(&self) -> Vec<String> {
         let mut line = vec!["workspace".to_owned(), "init".to_owned(), "shop".to_owned()];
         for (repo, path) in REPOS {
@@ -74,18 +74,18 @@ impl Shop {
         folder.join(format!("{repo}.git"))
     }
 
-    /// The folder of a repository.
+    /// Returns the folder of a repository.
     pub fn repo(&self, repo: &str) -> PathBuf {
         let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");
         self.root().join(path)
     }
 
-    /// The real binary in the root.
+    /// Returns the real binary, started in the root.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
 
-    /// As [`Shop::command`], started by another program.
+    /// Like [`Shop::command`], but started by another program.
     pub fn command_under(&self, wrapper: &[&str]) -> Command {
         let mut command = self.scratch.command_under(wrapper);
         command.current_dir(self.root());
@@ -121,7 +121,7 @@ impl Shop {
         (value["error"].take(), ran.status)
     }
 
-    /// Trusts the programs that a repository names, as a person at a terminal does.
+    /// Trusts the programs in a repository's configuration, as a person does at a terminal.
     #[track_caller]
     pub fn trust(&self, repo: &str) {
         let never = tokio_util::sync::CancellationToken::new();
@@ -151,7 +151,7 @@ impl Shop {
         command
     }
 
-    /// Writes a file of a folder and commits it there.
+    /// Writes a file in a folder, and commits it there.
     pub fn commit(&self, folder: &Path, file: &str, text: &str) {
         let path = folder.join(file);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -160,32 +160,32 @@ impl Shop {
         self.git(folder, &["commit", "-q", "-m", &format!("{file}: {}", text.trim())]);
     }
 
-    /// A commit of a new file in each repository, on what is checked out there.
+    /// Commits a new file in each repository, on the branch that is checked out.
     pub fn work(&self, file: &str) {
         for (repo, _) in REPOS {
             self.commit(&self.repo(repo), file, &format!("{repo}\n"));
         }
     }
 
-    /// The id that a name has in a repository, or nothing.
+    /// Returns the id of a name in a repository, or an empty text.
     pub fn id(&self, repo: &str, name: &str) -> String {
         let output = self.git_command(&self.repo(repo)).args(["rev-parse", "--verify", "-q", name]).output();
         String::from_utf8_lossy(&output.expect("git starts").stdout).trim().to_owned()
     }
 
-    /// The branch that a repository has checked out.
+    /// Returns the branch that a repository has checked out.
     pub fn branch(&self, repo: &str) -> String {
         self.git(&self.repo(repo), &["branch", "--show-current"])
     }
 
-    /// Copies all there is, for [`Shop::bring_back`].
+    /// Copies everything, for [`Shop::bring_back`].
     pub fn save(&self) -> tempfile::TempDir {
         let saved = folder();
         copy(self.scratch.path(), saved.path());
         saved
     }
 
-    /// Makes everything as it was when it was saved.
+    /// Restores everything that was saved.
     pub fn bring_back(&self, saved: &tempfile::TempDir) {
         for entry in std::fs::read_dir(self.scratch.path()).expect("a folder").flatten() {
             let path = entry.path();
@@ -195,7 +195,7 @@ impl Shop {
         copy(saved.path(), self.scratch.path());
     }
 
-    /// How the workspace is: its repositories without what keeps old commits, its files without git's.
+    /// Returns the state of the workspace, without the refs that keep old commits and without git's files.
     pub fn state(&self) -> State {
         let one = |repo: &str| {
             let folder = self.repo(repo);
@@ -214,7 +214,7 @@ impl Shop {
         State { repos, files }
     }
 
-    /// No lock and nothing half made lies about.
+    /// Checks that there are no locks and no unfinished files.
     #[track_caller]
     pub fn assert_tidy(&self) {
         let own = self.root().join(".smctl");
@@ -233,7 +233,7 @@ impl Shop {
         }
     }
 
-    /// A server over stdio in the workspace, after the handshake of an older revision.
+    /// Starts a server over stdio in the workspace, with the handshake of an older revision.
     pub fn client(&self, arguments: &[&str]) -> Client {
         Client::spawn(self.command().arg("serve").args(arguments)).shake_hands("2025-06-18")
     }

@@ -1,4 +1,4 @@
-//! Specs: the original's defects by their numbers, and what a spec goes through from its first line to the archive.
+//! Tests of specs: defects of the original by their numbers, and the life of a spec from its first line to the archive.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ name = "web"
 url = "https://example.org/web.git"
 "#;
 
-/// Documents without an error and without a warning, but for what is open.
+/// Documents without errors and warnings.
 const PROPOSAL: &str = "# login\n\n## Why\n\nUsers have no accounts.\n\n## What Changes\n\n- A form.\n";
 const DESIGN: &str = "## Decisions\n\n### Decision 1: One table\n\n**Choice:** One.\n**Rationale:** It is enough.\n";
 const TASKS: &str = "## Do\n\n- [x] 1.1 Make the table\n- [x] 1.2 Make the form\n";
@@ -67,7 +67,7 @@ impl Shop {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// A spec that is complete in all but what `change` says.
+    /// Writes a complete spec with these changes.
     fn spec(&self, folder: &str, change: &[(&str, &str)]) {
         complete(&self.scratch, &format!("shop/{folder}"));
         for (file, text) in change {
@@ -91,7 +91,7 @@ impl Shop {
         serde_json::from_str(&printed).expect("one document")
     }
 
-    /// Runs what has to fail, and returns the exit status and the error.
+    /// Runs a command that must fail, and returns the exit status and the error.
     #[track_caller]
     fn fails(&self, args: &[&str]) -> (i32, Value) {
         let ran = self.run(&[&["--json"], args].concat());
@@ -104,7 +104,7 @@ impl Shop {
         Workspace::read(&self.root().canonicalize().expect("the root")).expect("the manifest")
     }
 
-    /// Every file of the workspace but git's and the lock, with its bytes; folders with none.
+    /// Returns the bytes of every file in the workspace, except the lock and git's files. Folders have none.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files);
@@ -112,7 +112,7 @@ impl Shop {
     }
 }
 
-/// Writes a spec that is complete below a scratch folder.
+/// Writes a complete spec below a scratch folder.
 pub fn complete(scratch: &Scratch, folder: &str) {
     let metadata = "schema: spec-driven\ncreated: 2026-02-11\nstatus: draft\n";
     for (file, text) in [
@@ -142,7 +142,7 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Returns `FILE:LINE` of the findings of a kind, with the file's last part.
+/// Returns the findings of a kind as `FILE:LINE`, with only the file's name.
 fn places(result: &Value, kind: &str) -> Vec<String> {
     let findings = result["result"][kind].as_array().expect("findings");
     let place = |finding: &Value| {
@@ -165,10 +165,10 @@ fn x23_archived_specs_are_found_by_their_exact_names() {
     let found = shop.json(&["spec", "status", "barfoo"]);
     assert_eq!(found["qualified"], "_workspace:2026-01-02-barfoo");
     assert_eq!(found["phase"], "Archived");
-    // Of two with one name the later one is meant; each is found by its own.
+    // Without the date, the name means the later of two. Each can be found by its full name.
     assert_eq!(shop.json(&["spec", "status", "login"])["name"], "2026-02-03-login");
     assert_eq!(shop.json(&["spec", "status", "api:2026-01-03-login"])["name"], "2026-01-03-login");
-    // An open one goes before them; two open ones are told apart.
+    // An open spec comes first. Two open ones need their full names.
     shop.spec("web/openspec/changes/login", &[]);
     assert_eq!(shop.json(&["spec", "status", "login"])["qualified"], "web:login");
     shop.spec("openspec/changes/login", &[]);
@@ -182,7 +182,7 @@ fn x23_archived_specs_are_found_by_their_exact_names() {
 }
 
 #[test]
-fn x24_what_stands_in_fences_and_comments_does_not_count() {
+fn x24_text_in_fences_and_comments_is_ignored() {
     let shop = Shop::new();
     let tasks = "## Do\n\n- [x] one\n  - [ ] nested\n\n```md\n- [ ] no\n```\n\n<!--\n- [x] no\n-->\n\n    - [ ] no\n";
     let design = "## Decisions\n\n```md\n### A\n**Choice:** a\n**Rationale:** b\n```\n\n## Open Questions\n\n```\n- no\n```\n\n- Which?\n- ~~Old~~\n- None\n";
@@ -223,7 +223,7 @@ fn x25_a_scaffold_is_not_valid() {
     let first =
         "Spec '_workspace:login' is not valid:\n  openspec/changes/login/proposal.md:3: the section 'Why' is empty\n  ";
     assert!(message.starts_with(first), "{message}");
-    // The scaffold that the original makes.
+    // The scaffold that the original creates.
     let proposal = "# a — Proposal\n\n## Why\n\n<!-- Describe it -->\n\n## What Changes\n\n<!-- Describe it -->\n\n## References\n\n- \n";
     let design = "## Decisions\n\n### Decision 1: \n\n**Choice:** \n\n**Rationale:** \n\n## Open Questions\n\n1. \n";
     let tasks = "## Implementation\n\n- [ ] \n\n## Verify\n\n- [ ] \n";
@@ -234,7 +234,7 @@ fn x25_a_scaffold_is_not_valid() {
 }
 
 #[test]
-fn x26_what_is_not_complete_is_not_archived() {
+fn x26_an_incomplete_spec_is_not_archived() {
     let shop = Shop::new();
     shop.spec("api/openspec/changes/open", &[("tasks.md", "- [x] a\n- [ ] b\n")]);
     shop.spec("api/openspec/changes/asked", &[("design.md", &format!("{DESIGN}\n## Open Questions\n\n1. Which?\n"))]);
@@ -252,12 +252,12 @@ fn x26_what_is_not_complete_is_not_archived() {
     let archived = shop.json(&["spec", "archive", "open", "--force"]);
     let path = archived["archive_path"].as_str().expect("a path");
     assert!(path.ends_with("-open") && Path::new(path).join("tasks.md").is_file(), "{archived}");
-    // A person's force takes what is not valid too.
+    // A person's `--force` archives invalid specs too.
     shop.json(&["spec", "archive", "draft", "--force"]);
 }
 
 #[test]
-fn what_is_complete_is_archived_and_its_branch_stays() {
+fn a_complete_spec_is_archived_and_its_branch_stays() {
     let shop = Shop::new();
     let metadata = "# ours\nschema: spec-driven\ncreated: 2026-02-11\nstatus: draft # for now\nbranch: feature/in\n";
     shop.spec("api/openspec/changes/login", &[]);
@@ -275,14 +275,14 @@ fn what_is_complete_is_archived_and_its_branch_stays() {
     let said = fs::read_to_string(path.join(".openspec.yaml")).expect("the metadata");
     assert_eq!(said, metadata.replace("draft", "archived") + &format!("archived: {day}\n"));
     assert!(shop.git("web", &["branch", "--list", "feature/in"]).contains("feature/in"));
-    // All else is as it was, in its new place.
+    // Everything else is unchanged in its new place.
     let moved = shop.files();
     for (file, bytes) in before.iter().filter(|(file, _)| file.ends_with(".md")) {
         let now = file.replace("changes/login", &format!("changes/archive/{name}"));
         assert_eq!(moved.get(&now), Some(bytes), "{now}");
     }
     assert_eq!(shop.json(&["spec", "status", "login"])["phase"], "Archived");
-    // Once more on the same day: what is there stays.
+    // A second archive on the same day does not replace the first.
     shop.spec("api/openspec/changes/login", &[]);
     let before = shop.files();
     let (_, error) = shop.fails(&["spec", "archive", "api:login"]);
@@ -299,7 +299,7 @@ fn what_is_complete_is_archived_and_its_branch_stays() {
 }
 
 #[test]
-fn an_archive_that_was_cut_off_is_completed() {
+fn an_interrupted_archive_is_completed() {
     let shop = Shop::new();
     shop.spec("openspec/changes/login", &[]);
     let half = "schema: spec-driven\ncreated: 2026-02-11\nstatus: archived\narchived: 2026-02-12\n";
@@ -314,7 +314,7 @@ fn an_archive_that_was_cut_off_is_completed() {
 }
 
 #[test]
-fn validation_tells_errors_from_what_is_left() {
+fn validation_separates_errors_from_open_work() {
     let shop = Shop::new();
     let design = format!("{DESIGN}\n### Decision 2\n\n**Choice:** b\n\nTODO\n\n## Open Questions\n\n- Which?\n");
     let tasks = "- [ ] a\n- [ ]\n";
@@ -327,7 +327,7 @@ fn validation_tells_errors_from_what_is_left() {
     let told = shop.run(&["spec", "validate", "login"]);
     assert!(told.status == 0 && told.stdout.ends_with('\n') && told.stdout.contains("tasks.md:1"), "{told}");
     assert_eq!(valid["result"]["warnings"][0]["file"], "web/openspec/changes/login/design.md");
-    // Malformed metadata, a document that is missing, one that is not a text.
+    // Malformed metadata, a missing document, and one that is not text.
     shop.write("web/openspec/changes/login/.openspec.yaml", "schema: spec-driven\ncreated: soon\n");
     shop.write("web/openspec/changes/login/design.md", b"\xff\xfe");
     fs::remove_file(shop.root().join("web/openspec/changes/login/tasks.md")).expect("gone");
@@ -349,7 +349,7 @@ fn a_spec_tells_which_repositories_have_its_branch() {
     }
     let branch = |repo: &str, local: bool, remote: bool, merged: bool| json!({ "repo_name": repo, "branch": "feature/login", "local": local, "remote": remote, "merged": merged });
     let branches = || shop.json(&["spec", "status", "login"])["branches"].clone();
-    // Nothing was committed on it yet, so that nothing was merged.
+    // The branch has no commit yet, so nothing counts as merged.
     assert_eq!(branches(), json!([branch("api", true, false, false), branch("web", true, false, false)]));
     shop.git("api", &["commit", "--quiet", "--allow-empty", "-m", "work"]);
     shop.git("api", &["switch", "--quiet", "develop"]);
@@ -359,7 +359,7 @@ fn a_spec_tells_which_repositories_have_its_branch() {
     shop.git("web", &["switch", "--quiet", "--detach"]);
     shop.git("web", &["branch", "--quiet", "-D", "feature/login"]);
     assert_eq!(branches()[1], branch("web", false, true, false));
-    // A repository that cannot be read is a warning, and no failure.
+    // A repository that cannot be read is a warning and not an error.
     shop.write("web/.git/HEAD", "broken");
     let status = shop.json(&["spec", "status", "login"]);
     assert_eq!(status["branches"].as_array().map(Vec::len), Some(1), "{status}");
@@ -380,11 +380,11 @@ fn x27_the_current_branch_names_its_spec() {
     assert!(ran.stdout.contains("_workspace:login"), "{ran}");
     let ran = shop.run_in("api", &["spec", "status"]);
     assert!(ran.stdout.starts_with("_workspace:login is Done: 2 of 2 tasks done"), "{ran}");
-    // From inside of a worktree of the repository.
+    // From inside a worktree of the repository.
     shop.git("web", &["worktree", "add", "--quiet", "-b", "feature/other", "../.worktrees/other/web", "develop"]);
     let ran = shop.run_in(".worktrees/other/web", &["--json", "spec", "tasks"]);
     assert!(ran.stdout.contains("_workspace:other"), "{ran}");
-    // Where the branch has none, status shows all.
+    // If the branch has no spec, status shows all specs.
     let all = shop.run_in("web", &["--json", "spec", "status"]).stdout;
     assert_eq!(all, shop.run(&["--json", "spec", "list"]).stdout);
     assert_eq!(all.matches("\"qualified\"").count(), 2, "{all}");
@@ -395,7 +395,7 @@ fn x27_the_current_branch_names_its_spec() {
 }
 
 #[test]
-fn x11_names_of_specs_neither_travel_nor_overwrite() {
+fn x11_names_of_specs_cannot_leave_the_folder_or_overwrite() {
     let shop = Shop::new();
     let before = shop.files();
     for name in ["../x", "a/b", "archive", ".x", "a..b", "a.lock", "", "api:../x", "api:"] {
@@ -434,7 +434,7 @@ fn a_new_spec_goes_where_the_manifest_says() {
     let (_, error) = shop.fails(&["spec", "new", "three"]);
     assert_eq!(error["code"], "E_NOT_FOUND", "{error}");
     assert!(!shop.root().join("web").exists());
-    // Where the root is a repository itself, its tree is that one's.
+    // If the root is a repository, its tree belongs to that repository.
     shop.write(
         ".smctl/workspace.toml",
         "[workspace]\nname = \"a\"\n[[repos]]\nname = \"a\"\nurl = \"https://example.org/a\"\npath = \".\"\n",
@@ -470,7 +470,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     let outside = shop.scratch.path().join("outside");
     shop.scratch.file("outside/changes/evil/proposal.md", "secret\n");
     shop.scratch.file("outside/design.md", format!("secret\n{DESIGN}"));
-    // The tree of a repository.
+    // The tree of a repository is a link.
     symlink(&outside, shop.root().join("api/openspec")).expect("a link");
     let (_, error) = shop.fails(&["spec", "status", "api:evil"]);
     assert_eq!(error["code"], "E_IO_INVALID_PATH", "{error}");
@@ -481,7 +481,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     let all = shop.json(&["spec", "list"]);
     assert_eq!(all["specs"].as_array().map(Vec::len), Some(1), "{all}");
     assert!(all["warnings"][0].as_str().is_some_and(|warning| warning.contains("'api'")), "{all}");
-    // A spec, a document, the folder of spec files and the metadata.
+    // A spec, a document, the folder of spec files and the metadata are links.
     symlink(outside.join("changes/evil"), shop.root().join("openspec/changes/evil")).expect("a link");
     fs::remove_file(shop.root().join("api/openspec")).expect("gone");
     let (_, error) = shop.fails(&["spec", "validate", "evil"]);
@@ -493,7 +493,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     assert_eq!(places(&error["details"], "errors"), ["design.md"], "{error}");
     let refused = spec::document(&shop.workspace(), "login", Which::Design).expect_err("a link");
     assert_eq!(refused.code(), Code::InvalidPath);
-    // The archive: the spec stays where it is.
+    // The archive is a link: the spec stays where it is.
     let before = shop.files();
     symlink(&outside, shop.root().join("openspec/changes/archive")).expect("a link");
     let (_, error) = shop.fails(&["spec", "archive", "login", "--force"]);
@@ -522,7 +522,7 @@ fn x36_documents_are_read_to_the_byte() {
 }
 
 #[test]
-fn agents_make_check_and_archive_specs() {
+fn agents_create_check_and_archive_specs() {
     let shop = Shop::new();
     let mut server = shop.scratch.command();
     let mut client = Client::spawn(server.current_dir(shop.root()).arg("serve")).shake_hands("2025-06-18");

@@ -1,4 +1,4 @@
-//! `workspace status` and `worktree list` tell what git tells, of odd repositories too.
+//! Tests that `workspace status` and `worktree list` report the same as git, also for unusual repositories.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::shop::{REPOS, Shop};
 use crate::support::{Random, skipped};
 
-/// The row of a repository.
+/// Returns the row of a repository.
 fn row(data: &Value, repo: &str) -> Value {
     let rows = data["repos"].as_array().expect("rows");
     rows.iter().find(|row| row["name"] == repo).expect("a row").clone()
 }
 
 #[test]
-fn x6_ignored_files_are_no_changes_and_untracked_ones_are() {
+fn x6_untracked_files_are_changes_and_ignored_ones_are_not() {
     let shop = Shop::new();
     let lib = shop.repo("lib");
     shop.commit(&lib, ".gitignore", "*.log\ntarget/\n");
@@ -147,13 +147,13 @@ fn x47_an_odd_repository_is_a_row() {
     assert!(shown.contains("bare repository") && shown.contains("bisect in progress"), "{shown}");
 }
 
-/// A context as the shell has it, in the workspace.
+/// Returns the context of a shell in the workspace.
 fn context(shop: &Shop) -> Context {
     let workspace = Some(shop.root().display().to_string());
     Context { selection: Selection { workspace, ..Selection::default() }, ..shop.scratch.context() }
 }
 
-/// What a plain script of git says of a work tree.
+/// Returns what a plain script of git commands reports about a work tree.
 fn plain(shop: &Shop, folder: &Path) -> Value {
     let ask = |line: &[&str]| {
         let output = shop.git_command(folder).args(line).output().expect("git starts");
@@ -189,7 +189,7 @@ fn plain(shop: &Shop, folder: &Path) -> Value {
     })
 }
 
-/// Does something to a work tree that a person might do; what git refuses is not done.
+/// Makes a random change in a work tree, as a person might. Ignores what git refuses.
 fn disturb(shop: &Shop, folder: &Path, random: &mut Random, name: &str) {
     let git = |line: &[&str]| drop(shop.git_command(folder).args(line).output());
     let write = |file: &str, text: &str| {
@@ -220,9 +220,9 @@ fn disturb(shop: &Shop, folder: &Path, random: &mut Random, name: &str) {
     }
 }
 
-/// A hundred workspaces, each as the one before and a few changes more.
+/// Tests a hundred workspaces. Each is the one before with a few changes.
 #[test]
-fn status_and_worktree_list_tell_what_a_plain_script_of_git_tells() {
+fn status_and_worktree_list_agree_with_a_script_of_git_commands() {
     let shop = Shop::new();
     let context = context(&shop);
     let mut random = Random::new();
@@ -265,7 +265,7 @@ fn status_and_worktree_list_tell_what_a_plain_script_of_git_tells() {
     }
 }
 
-/// X34, of what is read: a password that stands in a repository's own configuration is shown by nothing.
+/// X34: no output shows a password from a repository's own configuration.
 #[test]
 fn x34_no_answer_shows_a_password() {
     let shop = Shop::new();

@@ -1,4 +1,5 @@
-//! Subscriptions to contract 003's resources: told once a burst, exactly when a read answers something else.
+//! Tests of subscriptions to contract 003's resources: one notification for each burst of changes, and only if a read
+//! returns something new.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ const WORKTREES: &str = "smctl://worktree/list";
 const STATUS: &str = "smctl://workspace/status";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// Longer than a burst that goes on.
+/// Longer than the longest pause within a burst.
 const QUIET: Duration = Duration::from_millis(1500);
 
-/// A client that is told of changes, in an older revision or the newest.
+/// A client with subscriptions, in an older revision or the newest.
 struct Subscribed {
     client: Client,
     modern: bool,
@@ -32,7 +33,7 @@ impl Subscribed {
             false => Client::spawn(&mut command).shake_hands("2025-11-25"),
         };
         if modern {
-            // The first request of all goes to the protocol engine.
+            // Only the first request is sent to the protocol engine.
             client.result("tools/list", json!({}));
             client.post("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": uris } }));
             client.notification("notifications/subscriptions/acknowledged");
@@ -44,7 +45,7 @@ impl Subscribed {
         Self { client, modern }
     }
 
-    /// Waits until it is told of these resources, of each once, and of no more.
+    /// Waits for exactly one notification of each of these resources.
     #[track_caller]
     fn told_once(&mut self, what: &str, uris: &[&str]) {
         let mut told: Vec<_> = uris.iter().map(|_| self.client.notification(UPDATED)["params"]["uri"].take()).collect();
@@ -60,8 +61,8 @@ impl Subscribed {
 }
 
 #[test]
-fn x37_a_burst_is_told_once() {
-    // Most of it is waiting for nothing.
+fn x37_a_burst_is_notified_once() {
+    // The tests mostly wait, so run them at the same time.
     std::thread::scope(|threads| {
         for modern in [false, true] {
             threads.spawn(move || a_burst_is_told_once(modern));
@@ -91,28 +92,28 @@ fn a_burst_is_told_once(modern: bool) {
     subscribed.told_once("another process's start", &[BRANCHES, STATUS]);
     shop.ok(&["flow", "feature", "finish", "login"]);
     subscribed.told_once("another process's finish", &[BRANCHES, STATUS]);
-    // What nobody is told of: the answers are the same.
+    // These commands change no resource, so there is no notification.
     shop.git(&lib, &["fetch", "-q", "--all"]);
     shop.git(&lib, &["gc", "-q"]);
     shop.ok(&["project", "create", "elsewhere"]);
     subscribed.told_nothing("the answers are the same");
     let manifest = shop.root().join(".smctl/workspace.toml");
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
-    // As editors save: beside, and renamed.
+    // Editors save like this: they write another file and rename it.
     std::fs::write(manifest.with_extension("new"), format!("# by hand\n{text}")).expect("a file");
     std::fs::rename(manifest.with_extension("new"), &manifest).expect("renamed");
     subscribed.told_once("an edit of the manifest", &[CONFIG]);
     let tasks = shop.root().join("openspec/changes/login/tasks.md");
     std::fs::write(&tasks, "## Implementation\n- [ ] one\n").expect("a file");
     subscribed.told_once("an edit of a spec", &[TASKS]);
-    // Nothing rings for it: the look that comes every few seconds finds it.
+    // No watch notices this edit, but the check every few seconds does.
     std::fs::write(shop.repo("web").join("code.txt"), "edited\n").expect("a file");
     subscribed.told_once("an edit of a tracked file", &[STATUS]);
     subscribed.client.finish();
 }
 
 #[test]
-fn x37_the_end_of_a_build_is_told() {
+fn x37_the_end_of_a_build_is_notified() {
     let shop = Shop::new();
     let manifest = shop.root().join(".smctl/workspace.toml");
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
@@ -125,13 +126,13 @@ fn x37_the_end_of_a_build_is_told() {
 }
 
 #[test]
-fn who_gave_up_its_subscription_is_told_nothing() {
+fn a_client_that_unsubscribed_is_not_notified() {
     let shop = Shop::new();
     let mut subscribed = Subscribed::to(&shop, false, &[BRANCHES]);
     subscribed.client.result("resources/unsubscribe", json!({ "uri": BRANCHES }));
     shop.git(&shop.repo("lib"), &["branch", "feature/x"]);
     subscribed.told_nothing("it gave up");
-    // And again: the watch begins again.
+    // Subscribing again starts the watch again.
     subscribed.client.result("resources/subscribe", json!({ "uri": BRANCHES }));
     shop.git(&shop.repo("lib"), &["branch", "-q", "-D", "feature/x"]);
     subscribed.told_once("subscribed again", &[BRANCHES]);
@@ -139,7 +140,7 @@ fn who_gave_up_its_subscription_is_told_nothing() {
 }
 
 #[test]
-fn a_workspace_that_comes_is_told_of() {
+fn a_new_workspace_is_notified() {
     let shop = Shop::bare();
     let mut subscribed = Subscribed::to(&shop, false, &[CONFIG]);
     shop.ok(&shop.init_line());
@@ -151,7 +152,7 @@ fn a_workspace_that_comes_is_told_of() {
 }
 
 #[test]
-fn the_default_identity_is_told_of_tools_where_a_workspace_comes() {
+fn the_default_identity_is_notified_of_new_tools_when_a_workspace_is_created() {
     let shop = Shop::bare();
     let mut client = Client::spawn(shop.command().arg("serve")).shake_hands("2025-11-25");
     let has_them = |client: &mut Client| client.result("tools/list", json!({})).to_string().contains("smctl_build");
@@ -163,7 +164,7 @@ fn the_default_identity_is_told_of_tools_where_a_workspace_comes() {
 }
 
 #[test]
-fn clients_over_sse_are_told_too() {
+fn clients_over_sse_are_notified_too() {
     let shop = Shop::new();
     let server =
         Http::spawn(shop.command().args(["--json", "serve", "--mcp", "--sse", "--port", "0", "--as", "smctl"]));

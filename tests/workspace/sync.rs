@@ -1,4 +1,4 @@
-//! `workspace sync`: each repository by itself.
+//! Tests of `workspace sync`, which treats each repository separately.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn pairs(rows: &[(&str, &str)]) -> Vec<(String, String)> {
     rows.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned())).collect()
 }
 
-/// Somebody else commits to the main branch of a repository.
+/// Commits to the main branch of a repository's origin, as another user.
 fn theirs(shop: &Shop, repo: &str) -> String {
     let other = shop.scratch.path().join("others").join(repo);
     if !other.exists() {
@@ -29,7 +29,7 @@ fn theirs(shop: &Shop, repo: &str) -> String {
 }
 
 #[test]
-fn x14_what_is_missing_is_cloned_and_a_dead_remote_stops_no_other() {
+fn x14_missing_repositories_are_cloned_and_a_dead_remote_does_not_stop_others() {
     let shop = Shop::new();
     let new = theirs(&shop, "lib");
     std::fs::remove_dir_all(shop.repo("web")).expect("gone");
@@ -53,10 +53,10 @@ fn x14_what_is_missing_is_cloned_and_a_dead_remote_stops_no_other() {
 }
 
 #[test]
-fn what_cannot_be_moved_without_loss_stays() {
+fn branches_that_cannot_move_without_loss_stay() {
     let shop = Shop::new();
     let new = ["lib", "api", "web"].map(|repo| theirs(&shop, repo));
-    // Another branch is checked out: main moves beside it.
+    // Another branch is checked out, so main moves without the work tree.
     shop.git(&shop.repo("lib"), &["switch", "-q", "-c", "alone"]);
     shop.commit(&shop.repo("api"), "mine.txt", "mine\n");
     std::fs::write(shop.repo("web").join("code.txt"), "changed\n").expect("a file");
@@ -67,7 +67,7 @@ fn what_cannot_be_moved_without_loss_stays() {
     assert_eq!(shop.branch("lib"), "alone");
     assert_eq!(std::fs::read_to_string(shop.repo("web").join("code.txt")).expect("a file"), "changed\n");
     shop.git(&shop.repo("web"), &["restore", "code.txt"]);
-    // A file that is not tracked, or is ignored, is not overwritten.
+    // An untracked or ignored file is not overwritten.
     for ignore in ["", "theirs.txt\n"] {
         std::fs::write(shop.repo("web").join("theirs.txt"), "mine\n").expect("a file");
         std::fs::write(shop.repo("web").join(".git/info/exclude"), ignore).expect("a file");
@@ -80,7 +80,7 @@ fn what_cannot_be_moved_without_loss_stays() {
     assert_eq!(shop.id("web", "main"), new[2]);
 }
 
-/// A develop that was made here follows that of origin once there is one; what the user configured stays.
+/// A develop that was created here follows origin's develop once there is one. The user's own configuration is kept.
 #[test]
 fn a_branch_that_origin_gains_later_is_followed() {
     let shop = Shop::new();
@@ -109,7 +109,7 @@ fn said(row: &Value) -> String {
     format!("{}: {}", text("state"), text("message"))
 }
 
-/// A bar that is left on a terminal is cleared before the answer begins there.
+/// A progress bar on the terminal is cleared before the answer.
 #[test]
 fn the_answer_of_a_sync_begins_on_a_line_of_its_own() {
     let shop = Shop::new();

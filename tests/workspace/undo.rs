@@ -1,8 +1,8 @@
-//! Taking back what a flow did.
+//! Tests of undoing flows.
 
 use super::shop::{REPOS, Shop};
 
-/// X40: undo of a finish, of a start and of a release: everything is as before.
+/// X40: undoing a finish restores everything.
 #[test]
 fn x40_a_finish_is_taken_back() {
     let shop = Shop::new();
@@ -42,7 +42,7 @@ fn x40_a_start_and_a_release_are_taken_back() {
     assert_eq!(shop.id("lib", "v1.0.0^{commit}"), shop.id("lib", "main"));
 }
 
-/// An undo that is given again takes back the run before, and naming one does its run again.
+/// A second undo takes back the run before the last. Undoing an undo by its name does the run again.
 #[test]
 fn x40_undo_goes_back_step_by_step_and_an_undo_is_taken_back_by_its_name() {
     let shop = Shop::new();
@@ -99,7 +99,7 @@ fn runs(shop: &Shop) -> Vec<serde_json::Value> {
     shop.data(&["flow", "log"])["runs"].as_array().expect("runs").clone()
 }
 
-/// A run of another workspace is not taken back here, whatever its id.
+/// A run of another workspace is not undone here, even if its id is given.
 #[test]
 fn a_run_of_another_workspace_is_not_found() {
     let shop = Shop::new();
@@ -118,7 +118,7 @@ fn a_run_of_another_workspace_is_not_found() {
     }
 }
 
-/// X40: with develop checked out, the files go along, there and back.
+/// X40: if develop is checked out, its files change with the branch in both directions.
 #[test]
 fn x40_a_checked_out_target_goes_along() {
     let shop = Shop::new();
@@ -138,7 +138,7 @@ fn x40_a_checked_out_target_goes_along() {
 }
 
 #[test]
-fn what_was_moved_since_is_not_taken_back() {
+fn branches_that_moved_since_are_not_taken_back() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");
@@ -160,7 +160,7 @@ fn what_was_moved_since_is_not_taken_back() {
     shop.assert_tidy();
 }
 
-/// A database from somebody else names a run, and moves nothing.
+/// A run in a database from somebody else moves nothing.
 #[test]
 fn a_run_of_another_machine_is_not_taken_back() {
     let shop = Shop::new();

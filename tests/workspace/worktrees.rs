@@ -1,4 +1,5 @@
-//! Sets of worktrees: made in all repositories or none, removed in two passes, brought back.
+//! Tests of sets of worktrees: creating them in all repositories or none, removing them in two passes, and restoring
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +8,14 @@ use serde_json::json;
 use super::shop::{REPOS, Shop};
 use crate::support::Client;
 
-/// The worktree of a repository in a set.
+/// Returns the path of a repository's worktree in a set.
 pub fn place(shop: &Shop, set: &str, repo: &str) -> PathBuf {
     let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");
     shop.root().join(".worktrees").join(set).join(path)
 }
 
-/// What a person finds in a worktree: its status, what is staged, and the bytes of each file but git's and target's.
+/// Returns the contents of a worktree: its status, what is staged, and the bytes of each file, except those of git and
+/// in `target`.
 fn found(shop: &Shop, folder: &Path) -> Vec<String> {
     fn files(folder: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -38,7 +40,7 @@ fn found(shop: &Shop, folder: &Path) -> Vec<String> {
     all
 }
 
-/// A set with all that a person may have in it, in `api` alone.
+/// Returns a workspace with a set in which the worktree of `api` has every kind of change.
 pub fn with_changes() -> Shop {
     let shop = Shop::new();
     shop.commit(&shop.repo("api"), ".gitignore", ".env\ntarget/\n");
@@ -63,7 +65,7 @@ pub fn with_changes() -> Shop {
 }
 
 #[test]
-fn x3_one_dirty_worktree_and_none_is_touched_and_all_of_it_comes_back() {
+fn x3_one_dirty_worktree_blocks_the_removal_and_a_restore_brings_everything_back() {
     let shop = with_changes();
     let before = REPOS.map(|(repo, _)| found(&shop, &place(&shop, "login", repo)));
     let refs = shop.state();
@@ -81,7 +83,7 @@ fn x3_one_dirty_worktree_and_none_is_touched_and_all_of_it_comes_back() {
     let kept = data["kept"].as_array().expect("rows");
     let api = kept.iter().find(|row| row["repo_name"] == "api").expect("a row");
     assert_eq!((&api["ignored"], &api["let_go"]), (&json!([".env"]), &json!(["target/"])), "{api}");
-    // The other two had nothing that develop has not.
+    // The branches of the other two had no commits that develop does not have.
     let deleted: Vec<_> = kept.iter().map(|row| row["branch_deleted"].clone()).collect();
     assert_eq!(deleted, [json!(true), json!(false), json!(true)]);
     assert!(!shop.root().join(".worktrees").exists(), "folders that are empty go");
@@ -159,7 +161,7 @@ fn a_branch_in_use_is_refused_first_and_leaves_nothing() {
         let (error, exit) = shop.refused(&["worktree", "add", "--", name]);
         assert_eq!((error["code"].as_str(), exit), (Some("E_INVALID_ARGUMENT"), 2), "{name}");
     }
-    // A folder of somebody's is not a worktree, and stays.
+    // A folder that is not a worktree is not touched.
     std::fs::create_dir_all(place(&shop, "other", "lib")).expect("a folder");
     std::fs::write(place(&shop, "other", "lib").join("mine"), "mine").expect("a file");
     let (error, _) = shop.refused(&["worktree", "add", "other"]);
@@ -168,7 +170,7 @@ fn a_branch_in_use_is_refused_first_and_leaves_nothing() {
 }
 
 #[test]
-fn x27_all_works_from_a_sub_folder_and_from_inside_a_set() {
+fn x27_commands_work_from_a_subfolder_and_from_inside_a_set() {
     let shop = Shop::new();
     shop.ok(&["worktree", "add", "login", "--repos", "lib,api"]);
     let deep = place(&shop, "login", "api").join("deep");
@@ -184,7 +186,7 @@ fn x27_all_works_from_a_sub_folder_and_from_inside_a_set() {
         let sets = here(folder, &["worktree", "list"]);
         assert_eq!(sets["sets"][0]["worktrees"].as_array().map(Vec::len), Some(2), "{sets}");
     }
-    // A repository more comes into the set, from inside of it.
+    // Add the missing repository to the set, from inside the set.
     let data = here(&deep, &["worktree", "add", "login"]);
     assert_eq!(data["worktrees"].as_array().map(Vec::len), Some(3), "{data}");
     assert!(place(&shop, "login", "web").join("code.txt").exists());
@@ -203,9 +205,9 @@ fn x27_all_works_from_a_sub_folder_and_from_inside_a_set() {
     assert!(!place(&shop, "login", "api").exists());
 }
 
-/// Removing what somebody works in: force does not help where nothing could be kept.
+/// `--force` does not remove a worktree with files that cannot be kept.
 #[test]
-fn x46_what_could_not_be_kept_is_not_removed() {
+fn x46_worktrees_with_changes_that_cannot_be_kept_are_not_removed() {
     let shop = Shop::new();
     shop.commit(&shop.repo("lib"), ".gitignore", "*.bin\n");
     shop.git(&shop.repo("lib"), &["branch", "-f", "develop"]);
@@ -244,7 +246,7 @@ fn x46_what_could_not_be_kept_is_not_removed() {
     std::fs::remove_dir_all(shop.repo("lib").join(".git/worktrees/lib/modules")).expect("gone");
     let _ = std::fs::remove_dir_all(lib.join("inner"));
 
-    // A merge in progress is a change like others.
+    // A merge in progress counts as a change.
     shop.commit(&lib, "code.txt", "branch\n");
     shop.git(&lib, &["switch", "-q", "--detach", "HEAD~1"]);
     shop.commit(&lib, "code.txt", "other\n");
@@ -273,7 +275,7 @@ fn x21_an_ignored_file_is_kept_without_force_too() {
     let data = shop.data(&["worktree", "remove", "login"]);
     assert_eq!(data["kept"][0]["ignored"], json!(["conf/.env"]));
     assert!(!file.exists());
-    // No answer to anybody holds what it says.
+    // Answers do not contain the file's content.
     assert!(!data.to_string().contains("SECRET"));
     shop.ok(&["worktree", "restore", "login"]);
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "SECRET=1\n");
@@ -293,7 +295,7 @@ fn x40_a_removal_is_undone() {
     let again = std::fs::read_to_string(shop.repo("lib").join(".git/config")).expect("a file");
     assert_eq!(again.contains("[branch \"feature/login\"]"), config.contains("[branch \"feature/login\"]"));
     shop.assert_tidy();
-    // An add is taken back by the same word.
+    // The same command undoes an add.
     shop.ok(&["worktree", "add", "more"]);
     shop.ok(&["flow", "undo"]);
     assert!(!shop.root().join(".worktrees/more").exists() && shop.id("web", "feature/more").is_empty());
@@ -331,7 +333,7 @@ fn a_set_whose_folder_is_gone_is_listed_and_removed() {
     shop.assert_tidy();
 }
 
-/// X35, of worktrees: a link leads out of the workspace.
+/// X35: a link leads out of the workspace.
 #[test]
 fn x35_no_worktree_is_made_outside_of_the_root() {
     let shop = Shop::new();
@@ -347,7 +349,7 @@ fn x35_no_worktree_is_made_outside_of_the_root() {
 }
 
 #[test]
-fn agents_have_the_same_by_the_contract() {
+fn agents_have_the_contracts_tools_for_worktrees() {
     let shop = with_changes();
     let mut client = Client::spawn(shop.command().arg("serve").args(["--as", "smctl"])).shake_hands("2025-06-18");
     let mut call = |name: &str, arguments: serde_json::Value| {
@@ -372,7 +374,7 @@ fn agents_have_the_same_by_the_contract() {
     assert!(!place(&shop, "login", "api").exists());
 }
 
-/// X2: a start that makes worktrees makes them all; where one cannot be made, it says so, and no branch is left.
+/// X2: a start with worktrees creates all of them. If one cannot be created, the start fails and leaves no branch.
 #[test]
 fn x2_worktrees_are_made_or_nothing_is_left() {
     let shop = Shop::new();
@@ -394,7 +396,7 @@ fn x2_worktrees_are_made_or_nothing_is_left() {
 }
 
 #[test]
-fn a_workspace_without_repositories_says_so() {
+fn a_workspace_without_repositories_is_reported() {
     let shop = Shop::bare();
     shop.ok(&["workspace", "init", "shop"]);
     for line in [

@@ -1,11 +1,11 @@
-//! Others at work: locks of refs and indexes, conflicts and operations in progress, another finish at the same time.
+//! Tests in which others are at work: locks of refs and indexes, conflicts, operations in progress, and another finish.
 
 use std::path::Path;
 
 use super::{FINISH, assert_finished, imported};
 use crate::workspace::shop::{REPOS, Shop};
 
-/// The finish is refused with `code`, and leaves all as it was.
+/// Checks that the finish is refused with `code`, and that it changes nothing.
 #[track_caller]
 fn assert_refused(shop: &Shop, code: &str, words: &str) {
     let before = shop.state();
@@ -16,7 +16,7 @@ fn assert_refused(shop: &Shop, code: &str, words: &str) {
     assert!(!shop.root().join(".smctl/applying").exists(), "a journal stays");
 }
 
-/// A merge by hand that stops with a conflict in a file that the feature does not change.
+/// Starts a merge that stops with a conflict in a file that the feature does not change.
 fn conflicted(shop: &Shop, folder: &Path) {
     shop.git(folder, &["switch", "-q", "-c", "other"]);
     shop.commit(folder, "README.md", "theirs\n");
@@ -26,7 +26,7 @@ fn conflicted(shop: &Shop, folder: &Path) {
     assert!(!merged.status.success());
 }
 
-/// X46: the lock of a ref, and that of an index in a work tree that is on the branch.
+/// X46: the lock of a ref, and the lock of the index of a work tree on the branch.
 #[test]
 fn x46_locks_of_other_gits_are_refused_before_anything_moves() {
     let shop = imported::on_develop();
@@ -40,7 +40,7 @@ fn x46_locks_of_other_gits_are_refused_before_anything_moves() {
         }
     }
     shop.git(&shop.repo("web"), &["switch", "-q", "develop"]);
-    // In a worktree of its own.
+    // The branch is checked out in an own worktree.
     let set = shop.root().join(".worktrees/login/web");
     shop.git(&shop.repo("web"), &["worktree", "add", "-q", &set.display().to_string(), "feature/login"]);
     let lock = git.join("worktrees/web/index.lock");
@@ -51,9 +51,9 @@ fn x46_locks_of_other_gits_are_refused_before_anything_moves() {
     assert_finished(&shop);
 }
 
-/// A lock that only the deletion of the branch meets: the branch stays, and the next finish deletes it.
+/// With a lock that affects only the deletion of the branch, the branch stays, and the next finish deletes it.
 #[test]
-fn a_branch_that_cannot_be_deleted_stays_and_is_told_of() {
+fn a_branch_that_cannot_be_deleted_stays_and_is_reported() {
     let shop = imported::on_develop();
     let web = shop.repo("web");
     shop.git(&web, &["pack-refs", "--all"]);
@@ -68,14 +68,14 @@ fn a_branch_that_cannot_be_deleted_stays_and_is_told_of() {
     assert_finished(&shop);
 }
 
-/// X46: conflicts in the index, with what caused them or without.
+/// X46: conflicts in the index, with and without a merge in progress.
 #[test]
 fn x46_conflicts_are_refused_before_anything_moves() {
     let shop = imported::on_develop();
     let web = shop.repo("web");
     conflicted(&shop, &web);
     assert_refused(&shop, "E_FLOW_DIRTY", "merge is in progress");
-    // As `git stash pop` leaves them.
+    // The state after a `git stash pop` with conflicts.
     std::fs::remove_file(web.join(".git/MERGE_HEAD")).expect("gone");
     assert_refused(&shop, "E_FLOW_DIRTY", "README.md");
     shop.git(&web, &["reset", "-q", "--hard"]);
@@ -83,9 +83,9 @@ fn x46_conflicts_are_refused_before_anything_moves() {
     assert_finished(&shop);
 }
 
-/// X46: what is in progress in another work tree that has develop or the branch.
+/// X46: an operation in progress in another work tree on develop or on the branch.
 #[test]
-fn x46_what_is_in_progress_in_another_work_tree_is_refused() {
+fn x46_an_operation_in_progress_in_another_work_tree_is_refused() {
     let shop = imported::with_feature();
     let web = shop.repo("web");
     let elsewhere = shop.scratch.path().join("elsewhere");
@@ -93,7 +93,7 @@ fn x46_what_is_in_progress_in_another_work_tree_is_refused() {
     conflicted(&shop, &elsewhere);
     assert_refused(&shop, "E_FLOW_DIRTY", "merge is in progress");
     shop.git(&elsewhere, &["merge", "--abort"]);
-    // During a rebase nothing has the branch checked out, and deleting it would break the rebase.
+    // During a rebase, the branch is not checked out anywhere, but deleting it would break the rebase.
     shop.git(&elsewhere, &["switch", "-q", "feature/login"]);
     shop.commit(&elsewhere, "README.md", "branch\n");
     let rebased = shop.git_command(&elsewhere).args(["rebase", "-q", "develop"]).output().expect("git starts");
@@ -110,7 +110,7 @@ fn x46_what_is_in_progress_in_another_work_tree_is_refused() {
     assert_eq!(shop.id("web", "feature/login"), "");
 }
 
-/// X45: two features at the same time: each is finished, one after the other.
+/// X45: two features at the same time are finished one after the other.
 #[test]
 fn x45_two_features_at_the_same_time_are_both_finished() {
     let shop = imported::on_develop();
@@ -135,10 +135,10 @@ fn x45_two_features_at_the_same_time_are_both_finished() {
     }
 }
 
-/// What git refuses to overwrite was there before, and stays as it was: a file that is not tracked, even one that is empty or
-/// the same as what would be written, and a file that was deleted.
+/// Files that git refuses to overwrite are not changed: an untracked file, even one that is empty or the same as the
+/// new file, and a deleted file.
 #[test]
-fn what_git_refuses_to_overwrite_stays_as_it_was() {
+fn files_that_git_refuses_to_overwrite_stay_unchanged() {
     let shop = imported::with_feature();
     let web = shop.repo("web");
     std::fs::remove_file(web.join("README.md")).expect("gone");

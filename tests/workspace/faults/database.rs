@@ -1,4 +1,5 @@
-//! A database that is locked, cannot be written, or is full, at the beginning and while repositories are written.
+//! Tests in which the database is locked, full or cannot be written, at the beginning or while repositories are
+//! written.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +8,7 @@ use super::{FINISH, Wrapper, assert_finished, error, imported};
 use crate::support::{Mount, Ran, eventually, skipped};
 use crate::workspace::shop::Shop;
 
-/// Does `$FAULT` when the first branch moves with its files.
+/// Runs `$FAULT` when the first branch moves with its files.
 const AT_THE_FIRST_FORWARD: &str = r#"case " $* " in
 *" --ff-only "*) if [ -n "$FAULT" ] && mkdir "$FAULT_DONE" 2>/dev/null; then sh -c "$FAULT"; fi;;
 esac
@@ -42,7 +43,7 @@ fn a_database_that_is_locked_moves_nothing() {
 }
 
 #[test]
-fn a_database_that_is_locked_meanwhile_takes_all_back() {
+fn a_database_that_is_locked_later_causes_an_undo() {
     let shop = imported::on_develop();
     let before = shop.state();
     let (reached, go) = (shop.scratch.path().join("reached"), shop.scratch.path().join("go"));
@@ -75,7 +76,7 @@ fn a_database_that_is_locked_meanwhile_takes_all_back() {
     assert_finished(&shop);
 }
 
-/// The database on a disk of its own.
+/// Mounts a small disk for the database.
 fn database(shop: &Shop) -> Option<(Mount, PathBuf)> {
     let folder = shop.scratch.path().join("database");
     let mount = Mount::in_memory("4m", &folder)?;
@@ -105,7 +106,7 @@ fn a_database_that_cannot_be_written_moves_nothing() {
 }
 
 #[test]
-fn a_database_that_is_full_meanwhile_takes_all_back() {
+fn a_database_that_is_full_later_causes_an_undo() {
     let shop = imported::on_develop();
     let Some((_mount, folder)) = database(&shop) else { return skipped("a disk of its own needs root and tmpfs") };
     let filler = folder.join("filler");
@@ -118,7 +119,7 @@ fn a_database_that_is_full_meanwhile_takes_all_back() {
     let first = error(&run(&fault));
     assert_eq!(first["code"], "E_DISK_FULL", "{first}");
     assert_eq!(shop.state(), before);
-    // It is put right when there is room again, and nothing is written before.
+    // The workspace is restored when there is room again. Nothing else is written before that.
     let again = error(&run(""));
     assert!(again["code"] == "E_DISK_FULL" || again["code"] == "E_WORKSPACE_BUSY", "{again}");
     assert_eq!(shop.state(), before);

@@ -1,4 +1,4 @@
-//! A disk that is full, or cannot be written, in one of three repositories.
+//! Tests in which the disk of one of three repositories is full or cannot be written.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{FINISH, assert_finished, imported};
 use crate::support::{Mount, free_space, skipped};
 use crate::workspace::shop::Shop;
 
-/// A folder on a small disk of its own, with what was in it.
+/// Moves a folder to a small disk of its own.
 fn on_a_small_disk(folder: &Path) -> Option<Mount> {
     let aside = folder.with_extension("aside");
     std::fs::rename(folder, &aside).expect("moved");
@@ -21,7 +21,7 @@ fn on_a_small_disk(folder: &Path) -> Option<Mount> {
     Some(mount)
 }
 
-/// Leaves so many KiB free on the disk of a folder.
+/// Leaves this many KiB free on the disk of a folder.
 fn fill(file: &Path, free: u64) {
     let _ = std::fs::remove_file(file);
     let mut out = std::fs::File::create(file).expect("a file");
@@ -39,7 +39,8 @@ fn a_full_disk_in_one_repository_leaves_all_as_before() {
     let Some(_mount) = on_a_small_disk(&web) else { return skipped("a full disk needs root and tmpfs") };
     let before = shop.state();
     let filler = web.join(".git/filler");
-    // No room for an object; for some, and for no ref; for all but the files; for a part of these.
+    // There is no room for an object, for some objects but no ref, for everything except files, or for some of the
+    // files.
     for free in [0, 4, 12, 24, 40, 80, 200] {
         fill(&filler, free);
         let (error, _) = shop.refused(&FINISH);
@@ -54,14 +55,14 @@ fn a_full_disk_in_one_repository_leaves_all_as_before() {
     assert_finished(&shop);
 }
 
-/// Has a folder that cannot be written, until the mount is dropped.
+/// Makes a folder read-only until the mount is dropped.
 fn read_only(folder: &Path) -> Option<Mount> {
     let mount = Mount::new(&["--bind", &folder.display().to_string()], folder)?;
     mount.remount("ro,bind");
     Some(mount)
 }
 
-/// Where `web` cannot be written: all of git's folder, its refs, its objects, a folder of its files.
+/// Returns the read-only folders in `web`: git's whole folder, its refs, its objects, and a folder of files.
 fn places(shop: &Shop) -> [PathBuf; 4] {
     [".git", ".git/refs", ".git/objects", "deep"].map(|place| shop.repo("web").join(place))
 }
@@ -76,7 +77,7 @@ fn a_repository_that_cannot_be_written_leaves_all_as_before() {
             let Some(mount) = read_only(&place) else { return skipped("a read-only folder needs root") };
             let ran = shop.run(&[&["--json"], line].concat());
             drop(mount);
-            // What undo needs of objects is there.
+            // An undo needs no new objects.
             if undo && place.ends_with("objects") && ran.status == 0 {
                 shop.ok(&FINISH);
                 before = shop.state();

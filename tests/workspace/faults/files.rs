@@ -1,10 +1,10 @@
-//! A checkout that fails when it has written some of its files: a filter of the attributes fails, as that of large files
-//! does without a network.
+//! Tests in which a checkout fails after it has written some files: a filter fails, as that of Git LFS does without a
+//! network.
 
 use super::{FINISH, assert_finished, imported};
 use crate::workspace::shop::{REPOS, Shop};
 
-/// Makes each checkout of `picture.bin` fail in `web`, the last repository, until the file `mended` is there.
+/// Makes each checkout of `picture.bin` fail in `web`, the last repository, until the file `mended` exists.
 fn failing(shop: &Shop) {
     let web = shop.repo("web");
     let mended = shop.scratch.path().join("mended").display().to_string();
@@ -32,7 +32,7 @@ fn a_forward_that_fails_halfway_is_taken_back_with_its_files() {
     mend(&shop);
     shop.ok(&FINISH);
     assert_finished(&shop);
-    // The way back of a release that has no such file any more.
+    // An undo needs no filter, because the earlier commits do not have the file.
     std::fs::remove_file(shop.scratch.path().join("mended")).expect("gone");
     shop.ok(&["flow", "undo"]);
     assert_eq!(shop.state(), before);
@@ -42,7 +42,7 @@ fn a_forward_that_fails_halfway_is_taken_back_with_its_files() {
 fn a_switch_that_fails_halfway_is_taken_back_with_its_files() {
     let shop = imported::with_feature();
     failing(&shop);
-    // develop has the file, main does not.
+    // develop has the file, and main does not.
     for (repo, _) in REPOS {
         shop.git(&shop.repo(repo), &["branch", "-f", "develop", "feature/login"]);
     }
@@ -56,14 +56,14 @@ fn a_switch_that_fails_halfway_is_taken_back_with_its_files() {
     assert_eq!(REPOS.map(|(repo, _)| shop.branch(repo)), ["feature/more"; 3].map(str::to_owned));
 }
 
-/// What somebody wrote meanwhile where the checkout was to write stays, and is told of.
+/// What somebody wrote to a file of the checkout in the meantime is kept and reported.
 #[test]
-fn what_somebody_wrote_meanwhile_stays() {
+fn files_written_in_the_meantime_stay() {
     let shop = imported::on_develop();
     let web = shop.repo("web");
     failing(&shop);
     let mine = web.join("code.txt").display().to_string();
-    // The filter is what runs in the middle.
+    // The filter runs in the middle of the checkout.
     let smudge = format!("echo mine > '{mine}'; exit 1");
     shop.git(&web, &["config", "filter.large.smudge", &smudge]);
     shop.trust("web");
@@ -76,7 +76,7 @@ fn what_somebody_wrote_meanwhile_stays() {
     shop.assert_tidy();
 }
 
-/// What comes after the landing is not undone: the branch stays where a work tree cannot leave it.
+/// What follows the merge is not undone: if a work tree cannot leave the branch, the branch is kept.
 #[test]
 fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     let shop = imported::with_feature();
@@ -84,7 +84,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     for (repo, _) in REPOS {
         shop.git(&shop.repo(repo), &["switch", "-q", "feature/login"]);
     }
-    // On the way to develop `develop.txt` is written.
+    // The checkout of develop writes `develop.txt`.
     std::fs::write(web.join(".git/info/attributes"), "develop.txt filter=large\n").expect("a file");
     shop.git(&web, &["config", "filter.large.required", "true"]);
     shop.git(&web, &["config", "filter.large.clean", "cat"]);
@@ -104,9 +104,9 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     assert_finished(&shop);
 }
 
-/// A user's configuration of merges does not decide how a branch moves forward.
+/// A user's configuration of merges does not change how a branch moves forward.
 #[test]
-fn what_a_branch_says_of_merges_does_not_count() {
+fn merge_options_of_a_branch_are_ignored() {
     for options in ["--squash", "--no-commit --no-ff", "--autostash", "--verify-signatures", "-s ours"] {
         let shop = imported::on_develop();
         shop.git(&shop.repo("web"), &["config", "branch.develop.mergeOptions", options]);

@@ -1,4 +1,4 @@
-//! kill -9 of what keeps no journal: a sync, and the making and archiving of a spec.
+//! Tests that kill operations without a journal: a sync, and creating and archiving a spec.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::workspace::killed::{Killer, killed_at};
 use crate::workspace::shop::{REPOS, Shop};
 use crate::workspace::spec;
 
-/// X49, of a sync: each repository is there whole or not at all, each branch is where it was or where it goes.
+/// X49: a sync. Each clone is complete or missing, and each branch is at its old or its new commit.
 #[test]
 fn x49_a_sync_that_is_killed() {
     let shop = Shop::new();
@@ -29,7 +29,7 @@ fn x49_a_sync_that_is_killed() {
             assert!(is == old || is == new, "killed {when} call {at}");
             let whole = shop.repo("web").join("code.txt").exists();
             assert_eq!(whole, shop.repo("web").exists(), "killed {when} call {at}: half a clone");
-            // Where a git lives on for a moment, its locks do.
+            // A git that survived for a moment still holds its locks.
             eventually("the same command succeeds", || (shop.run(&["workspace", "sync"]).status == 0).then_some(()));
             assert_eq!(shop.id("lib", "main"), new);
             assert!(REPOS.iter().all(|(repo, _)| shop.repo(repo).join("code.txt").exists()));
@@ -41,7 +41,7 @@ fn x49_a_sync_that_is_killed() {
     eprintln!("workspace sync: {kills} kills");
 }
 
-/// What lies in the tree of specs, without what is empty.
+/// Returns what is in the tree of specs, except empty folders.
 fn specs(shop: &Shop) -> Vec<String> {
     let folder = shop.root().join("openspec");
     if !folder.exists() {
@@ -50,7 +50,8 @@ fn specs(shop: &Shop) -> Vec<String> {
     Tree::of(&folder).0.keys().map(|path| path.display().to_string()).collect()
 }
 
-/// Kills `line` at its system calls that change the disk, as [`kill_stride`] says; `is_after` looks whether it was done.
+/// Kills `line` at each system call that changes the disk, with the stride of [`kill_stride`]. `is_after` returns
+/// whether the work was done.
 fn sweep_calls(shop: &Shop, line: &[&str], folder: &Path, is_after: impl Fn() -> bool) {
     let (mut kills, mut afters) = (0, 0);
     let saved = shop.save();
@@ -66,7 +67,7 @@ fn sweep_calls(shop: &Shop, line: &[&str], folder: &Path, is_after: impl Fn() ->
             let after = is_after();
             afters += usize::from(after);
             let ran = shop.run(line);
-            // Done already, or done now.
+            // The first run or this one has done the work.
             assert!(ran.status == 0 || after, "{call} {nth}: {ran}");
             assert!(is_after(), "{call} {nth}");
             let stray: Vec<_> =

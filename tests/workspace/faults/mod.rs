@@ -1,5 +1,5 @@
-//! What fails in the middle: all repositories are as before or as after, the error says what to do, and the same command
-//! succeeds when that is done.
+//! Tests of failures in the middle: all repositories are as before or as after, the error says what to do, and when
+//! that is done the same command succeeds.
 
 mod busy;
 mod database;
@@ -21,10 +21,10 @@ use super::imported;
 use super::shop::{REPOS, Shop};
 use crate::support::{Ran, finds};
 
-/// What finishes the feature of [`imported::with_feature`].
+/// The command that finishes the feature of [`imported::with_feature`].
 const FINISH: [&str; 4] = ["flow", "feature", "finish", "login"];
 
-/// A `git` of the test's own that stands first on the path, and has the real one as `$REAL_GIT`.
+/// A replacement for `git` that is first on PATH. The real git is `$REAL_GIT`.
 struct Wrapper {
     folder: PathBuf,
 }
@@ -37,7 +37,7 @@ impl Wrapper {
         Self { folder }
     }
 
-    /// The real binary, with this git.
+    /// Returns the real binary, which will run this git.
     fn command(&self, shop: &Shop) -> Command {
         let mut command = shop.command();
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());
@@ -50,7 +50,7 @@ impl Wrapper {
     }
 }
 
-/// The error that a command with `--json` ended with.
+/// Returns the error of a command with `--json`.
 #[track_caller]
 fn error(ran: &Ran) -> Value {
     assert_ne!(ran.status, 0, "{ran}");
@@ -58,7 +58,7 @@ fn error(ran: &Ran) -> Value {
     value["error"].take()
 }
 
-/// The feature is merged in each repository, its branch is gone, and no file is changed.
+/// Checks that the feature is merged in each repository, its branch is deleted, and no file is changed.
 #[track_caller]
 fn assert_finished(shop: &Shop) {
     for (repo, _) in REPOS {

@@ -1,4 +1,4 @@
-//! git itself: missing, too old, hanging; and hooks of the user's.
+//! Tests in which git is missing, too old or hangs, and tests of the user's hooks.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{FINISH, Wrapper, assert_finished, error, imported};
 use crate::support::{Client, eventually, signal};
 use crate::workspace::shop::{REPOS, Shop};
 
-/// What writes, or runs git.
+/// Commands that write or run git.
 const LINES: [&[&str]; 6] = [
     &["flow", "feature", "start", "more"],
     &FINISH,
@@ -21,7 +21,7 @@ const LINES: [&[&str]; 6] = [
 ];
 
 #[test]
-fn git_that_is_missing_or_too_old_changes_nothing_and_is_told_of() {
+fn git_that_is_missing_or_too_old_changes_nothing_and_is_reported() {
     let shop = imported::with_feature();
     let before = shop.state();
     let empty = shop.scratch.path().join("empty");
@@ -46,7 +46,7 @@ fn git_that_is_missing_or_too_old_changes_nothing_and_is_told_of() {
     shop.ok(&FINISH);
 }
 
-/// A git that never ends its merge, and says which process it is.
+/// A git that never ends its merge, and writes its process id to a file.
 const HANGING: &str = r#"case " $* " in
 *" merge-tree "*) echo $$ > "$HOME/hangs"; exec sleep 1000;;
 esac
@@ -67,7 +67,7 @@ fn assert_gone(id: u32) {
 }
 
 #[test]
-fn git_that_hangs_ends_with_the_call_and_nothing_is_moved() {
+fn cancelling_a_call_ends_a_git_that_hangs_and_nothing_is_moved() {
     let shop = imported::on_develop();
     let before = shop.state();
     let hanging = Wrapper::new(&shop, HANGING);
@@ -82,9 +82,9 @@ fn git_that_hangs_ends_with_the_call_and_nothing_is_moved() {
     eventually("the lock is free", || (shop.run(&["flow", "init"]).status == 0).then_some(()));
     assert_eq!(shop.state(), before);
     client.finish();
-    // Another repository's git may have said so since.
+    // The git of another repository may have written the file since.
     let _ = std::fs::remove_file(shop.scratch.path().join("hangs"));
-    // Ctrl-C in the shell.
+    // Ctrl-C in a shell.
     let mut command = hanging.command(&shop);
     let child = command.arg("--json").args(FINISH).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let child = child.expect("mcpkg starts");
@@ -99,7 +99,7 @@ fn git_that_hangs_ends_with_the_call_and_nothing_is_moved() {
     assert_finished(&shop);
 }
 
-/// Hooks that note that they ran, and fail.
+/// Creates hooks that record that they ran, and fail.
 fn fail_hooks(shop: &Shop, folder: &Path) {
     let note = shop.scratch.path().join("ran").display().to_string();
     for hook in [
@@ -124,11 +124,11 @@ fn fail_hooks(shop: &Shop, folder: &Path) {
     }
 }
 
-/// The hooks of the user's are not run but for a push, so that none stops or cuts off a change.
+/// The user's hooks run only for a push, so that no hook can stop or interrupt a change.
 #[test]
 fn hooks_that_fail_neither_run_nor_stop_anything() {
     let shop = Shop::bare();
-    // Of a clone, by the template that git makes repositories from.
+    // Hooks of each clone, from the template for new repositories.
     let template = shop.scratch.path().join("template");
     fail_hooks(&shop, &template.join("hooks"));
     let git = |line: &[&str]| drop(shop.git(shop.scratch.path(), line));
@@ -167,7 +167,7 @@ fn hooks_that_fail_neither_run_nor_stop_anything() {
     shop.assert_tidy();
 }
 
-/// A push runs the hook of its own; where it fails, the work stands and the push can be made again.
+/// A push runs its own hook. If the hook fails, the work is kept and the push can be repeated.
 #[test]
 fn a_push_hook_that_fails_leaves_the_work_and_the_push_can_be_made_again() {
     let shop = Shop::new();

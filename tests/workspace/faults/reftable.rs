@@ -1,14 +1,14 @@
-//! Repositories whose refs are kept in tables: one lock for all of them.
+//! Tests of repositories whose refs are in reftables, which have one lock for all refs.
 
 use super::{FINISH, assert_finished, imported};
 use crate::support::skipped;
 use crate::workspace::killed::sweep;
 use crate::workspace::shop::{REPOS, Shop};
 
-/// Keeps the refs of two of the three repositories in tables; `None` where git cannot.
+/// Converts two of the three repositories to reftables. Returns `None` if git does not support them.
 fn migrated(shop: Shop) -> Option<Shop> {
     for repo in ["lib", "web"] {
-        // git 2.47 migrates no logs.
+        // git 2.47 cannot convert reflogs.
         let _ = std::fs::remove_dir_all(shop.repo(repo).join(".git/logs"));
         let line = ["refs", "migrate", "--ref-format=reftable"];
         let migrated = shop.git_command(&shop.repo(repo)).args(line).output().expect("git starts");
@@ -48,7 +48,7 @@ fn x47_a_flow_over_refs_in_tables_is_all_or_nothing() {
     shop.assert_tidy();
 }
 
-/// X49 with such refs.
+/// X49 with reftables.
 #[test]
 fn x49_a_finish_over_refs_in_tables_that_is_killed() {
     let Some(shop) = migrated(imported::on_develop()) else { return };

@@ -1,4 +1,4 @@
-//! A clone or a fetch that is cut off in the middle.
+//! Tests in which a clone or a fetch is cut off in the middle.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -7,7 +7,8 @@ use super::error;
 use crate::support::Ran;
 use crate::workspace::shop::{REPOS, Shop};
 
-/// Stands in for ssh: runs what the other host would, and for `web` dies after so many bytes, while `$CUT` is not empty.
+/// A replacement for ssh, which runs the command for the other host. For `web`, it dies after `$CUT` bytes unless
+/// `$CUT` is empty.
 const SSH: &str = r#"#!/bin/sh
 for last; do :; done
 case "$last" in
@@ -68,7 +69,7 @@ fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// In the answer that lists the refs, in the pack's beginning, near its end.
+/// In the list of refs, at the beginning of the pack, and near its end.
 const CUTS: [&str; 4] = ["1", "600", "5000", "150000"];
 
 #[test]
@@ -86,7 +87,7 @@ fn a_clone_that_is_cut_off_leaves_none_of_the_workspace() {
     let ran = remote.run("", &remote.init());
     assert_eq!(ran.status, 0, "{ran}");
     assert!(shop.repo("web").join("noise.bin").exists());
-    // One more repository, and one that went away.
+    // Add another repository, and then one whose origin is missing.
     let manifest = std::fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("a manifest");
     let again = format!("ssh://host{}/more-web.git", shop.scratch.path().join("work/origins").display());
     let bare = shop.origin("more-web").display().to_string();

@@ -1,4 +1,4 @@
-//! A system that has no inotify watches left: subscribers are told all the same.
+//! Tests of a system without free inotify watches: subscribers are still notified.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,8 @@ use serde_json::json;
 use super::imported;
 use crate::support::{Client, Wait, skipped};
 
-/// The words that start a program in a user namespace of its own in which nothing can be watched.
+/// Returns the words that start a program in an own user namespace in which nothing can be watched, if that is
+/// possible.
 fn without(what: &str) -> Option<Vec<String>> {
     let script = format!("echo 0 > /proc/sys/user/max_inotify_{what} && exec \"$0\" \"$@\"");
     let words = ["unshare", "--user", "--map-root-user", "sh", "-c", &script].map(str::to_owned).to_vec();
@@ -16,11 +17,11 @@ fn without(what: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn subscribers_are_told_where_nothing_can_be_watched() {
+fn subscribers_are_notified_even_if_nothing_can_be_watched() {
     if without("watches").is_none() {
         return skipped("a user namespace of its own cannot be made");
     }
-    // Most of it is waiting.
+    // The tests mostly wait, so run them at the same time.
     std::thread::scope(|scope| {
         for what in ["watches", "instances"] {
             scope.spawn(move || is_told_without(what));
