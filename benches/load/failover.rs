@@ -48,7 +48,7 @@ struct Seen {
     failed: HashSet<String>,
 }
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if ![LOST, WRONG, GAP].iter().any(|row| table.wants(row)) {
         return;

@@ -10,7 +10,7 @@ const CONNECTIONS: usize = 8;
 const FIRST: usize = 10_000;
 const MEMORY: &str = "resident after a million requests, against ten thousand";
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if !table.wants(MEMORY) {
         return;

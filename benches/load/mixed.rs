@@ -41,7 +41,7 @@ struct Written {
     failed: usize,
 }
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if ![P50, FAILED, LOST].iter().any(|row| table.wants(row)) {
         return;

@@ -13,7 +13,7 @@ const STREAMS: usize = 1000;
 const MEMORY: &str = "1000 open listen streams: resident";
 const REACHED: &str = "a change reaches 1000 streams, against one: median";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if !table.wants(MEMORY) && !table.wants(REACHED) {
         return;

@@ -25,7 +25,7 @@ const MEMORY: &str = "resident after a build that printed 100 MiB";
 /// A command that prints 100 MiB.
 const LOUD: &str = "sh -c 'yes 0123456789abcde | head -c 104857600'";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(MANY) {
         let many = Shop::make(data, "many", 40, "true");

@@ -16,7 +16,7 @@ use crate::table::{Bar, Row, Table, Value};
 
 const IMPORT: &str = "catalog import of a document of 13 MB, as a process, against serde_json reading it";
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(IMPORT) {
         return;

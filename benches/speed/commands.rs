@@ -34,7 +34,7 @@ const SPEC: &str = "tools/call get_command_spec, fresh: p50";
 const START: &str = "start to first answer, 5000 commands in the database";
 const MEMORY: &str = "resident after 100 searches, 5000 commands in the database";
 
-/// Measures the rows of the index of commands.
+/// Runs the measurements of the index of commands, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if ![LIBRARY, STDIO, SIZE, SPEC, START, MEMORY].iter().any(|row| table.wants(row)) {
         return;

@@ -112,7 +112,7 @@ pub fn uri(name: &str) -> String {
     format!("file:///bench/{name}")
 }
 
-/// Creates a prompt in the selected project, as `create_prompt` does; returns the project's name.
+/// Creates a prompt in the selected project, as `create_prompt` does. Returns the project's name.
 pub fn create(store: &Store, clock: &Clock, name: &str, description: Option<String>, content: &str) -> Result<String> {
     let author = Author { actor: "hand", now: clock.now() };
     store.write(|db| {

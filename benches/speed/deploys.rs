@@ -18,7 +18,7 @@ const APPLY: &str = "apply of 1000 small files";
 const APPLY_MANY: &str = "apply of 7000 small files";
 const GROWTH: &str = "database growth for one of 400 files, mean of ten deploys";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let samples = effort.samples(5) * effort.rounds;
     if table.wants(TARGETS) {

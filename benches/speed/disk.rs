@@ -18,7 +18,7 @@ const CREATE: &str = "durable create_prompt: p50";
 const SMALL: usize = 1_000;
 const PAGE: usize = 100;
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(CREATE) {
         create(data, effort, table);

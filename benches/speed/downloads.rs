@@ -17,7 +17,7 @@ const CPU: &str = "download of 10 MiB from the registry: CPU";
 /// The size in bytes of the only file in the archive. Its content cannot be compressed.
 const SIZE: usize = 10 << 20;
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(CPU) {
         return;

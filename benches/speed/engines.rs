@@ -54,7 +54,7 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !names(effort).any(|name| table.wants(&name)) {
         return;

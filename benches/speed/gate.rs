@@ -16,7 +16,7 @@ const TEST: &str = "smctl_gate_test of a small model, against its worker alone o
 
 const MODEL: &[u8] = include_bytes!("../../tests/fixtures/onnx/relu/model.onnx");
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(TEST) {
         return;

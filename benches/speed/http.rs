@@ -28,7 +28,7 @@ enum Form {
     Session,
 }
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for form in [Form::Stateless, Form::Session] {
         get(form, data, effort, table);

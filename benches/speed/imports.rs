@@ -18,7 +18,7 @@ const IMPORT: &str = "import of 6000 files, as a process";
 const AGAIN: &str = "import of 6000 files again, nothing changed";
 const BESIDE: &str = "create_prompt beside an import of 40000 files: longest wait";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(IMPORT) || table.wants(AGAIN) {
         let folder = folder(data, 6000);

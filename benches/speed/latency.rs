@@ -48,7 +48,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
         if table.wants(case.row) {

@@ -121,7 +121,6 @@ impl Peer {
         }
     }
 
-    /// Returns the process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -31,7 +31,7 @@ const READS: &str = "a plugin's tool that only reads, through execute: p50, agai
 const CHANGES: &str =
     "a plugin's tool that a person says yes to, through execute: p50, against that call and two durable inserts";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if ![READS, CHANGES].iter().any(|row| table.wants(row)) {
         return;

@@ -19,7 +19,7 @@ const LIST: &str = "`mcpkg prompt list` as a process";
 const QUERY: &str = "SELECT name, size, revision, updated_at, description FROM prompt JOIN blob ON blob.id = blob_id
                      WHERE project_id = (SELECT project_id FROM selection) ORDER BY name";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(READS) || table.wants(IDLE) {
         memory(data, table);

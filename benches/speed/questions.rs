@@ -38,7 +38,7 @@ const QUESTIONS: [(&str, &str); 20] = [
     ("delete a file", "repos:contents:delete"),
 ];
 
-/// Measures the rows of the result table that this file defines. Without GitHub's document, measures nothing.
+/// Runs this file's measurements, and adds a row to the table for each. Without GitHub's document, measures nothing.
 pub fn measure(data: &Data, table: &mut Table) {
     if !table.wants(FIRST) && !table.wants(AMONG_THREE) {
         return;

@@ -162,7 +162,8 @@ enum Asked {
     Fresh,
 }
 
-/// Measures the rows of [`CASES`], and the rows that have their own functions.
+/// Runs the measurements of [`CASES`], and those that have their own functions. Adds a row to the table for each
+/// figure.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
         for (asked, bars) in [(Asked::Again, case.again), (Asked::Fresh, case.fresh)] {

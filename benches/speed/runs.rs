@@ -31,7 +31,7 @@ const STEPS: usize = 100;
 /// The answer of the API.
 const ANSWER: &str = r#"{"id":"seven","name":"Seven","region":"eu"}"#;
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(RUN) {
         return;

@@ -14,7 +14,7 @@ const UPDATE: &str = "source update, 1 of 1,000 skills changed, as a process, ag
 
 const SKILLS: usize = 1_000;
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(UPDATE) {
         return;

@@ -11,7 +11,7 @@ use crate::table::{Bar, Row, Table, Value};
 
 const UNCHANGED: &str = "sync of 2000 files, nothing changed";
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(effort: &Effort, table: &mut Table) {
     if table.wants(UNCHANGED) {
         unchanged(effort, table);

@@ -31,7 +31,7 @@ const TOLD: &str = "commit of an install to list_changed in another process: med
 /// The number of installed tools in the rows about tools/list.
 const MANY: usize = 1_000;
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let pages = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools: p50"));
     let fresh = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, fresh: p50"));

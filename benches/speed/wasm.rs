@@ -31,7 +31,7 @@ const TEXT: &str = "(module
             (br_if $l (i64.lt_u (local.get $i) (i64.const STEPS))))
         (call $proc_exit (i32.and (i32.wrap_i64 (local.get $x)) (i32.const 127)))))";
 
-/// Measures the row of the result table that this file defines.
+/// Runs this file's measurement, and adds a row to the table.
 pub fn measure(effort: &Effort, table: &mut Table) {
     if !table.wants(LOOP) {
         return;

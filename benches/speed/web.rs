@@ -45,7 +45,6 @@ impl Web {
         Self { child, address }
     }
 
-    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -97,7 +96,6 @@ pub struct Connection {
     whole: Vec<u8>,
 }
 
-/// An answer.
 pub struct Answer<'a> {
     pub status: u16,
     pub head: &'a str,

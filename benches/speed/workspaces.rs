@@ -33,7 +33,7 @@ const URI: &str = "smctl://workspace/status";
 /// The arguments of the git command that reads the status of a repository.
 const LOOK: [&str; 6] = ["status", "--porcelain=v2", "--branch", "-z", "--ahead-behind", "--find-renames"];
 
-/// Measures the rows of the result table that this file defines.
+/// Runs this file's measurements, and adds a row to the table for each.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(STATUS) || table.wants(READ) {
         status(&Shop::make(data, "twenty", 20), effort, table);
