@@ -145,7 +145,7 @@ fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_what_was_or_what_i
             return skipped("there is no strace");
         };
         assert!(killed * kill_stride() >= 8, "only {killed} of {command:?} were killed");
-        // Bring this database to the state that the sweep tested, for the next command.
+        // Make sure that the command is done before the next one is swept.
         homes.user.run(command);
     }
 }
