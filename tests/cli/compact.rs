@@ -33,7 +33,7 @@ fn the_space_of_deleted_content_is_freed() {
     let doctor = scratch.run(&["doctor", "--root", "."]).to_string();
     assert!(doctor.contains("mcpkg compact"), "{doctor}");
 
-    // A server that runs at the same time still works, and so does a second command.
+    // Compact while a server is running. Afterwards the server still answers, and other commands still work.
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let told = scratch.json(&["compact", "--dry-run"]);
     assert!(told["free"].as_u64().expect("bytes") > 19 << 20, "{told}");

@@ -1,5 +1,5 @@
-//! Tests the inbox: one row for equal reads, the two ways to approve them, and items that the survey of this machine
-//! finds.
+//! Tests the inbox: requests of one agent for the same reading command share one row, a person can approve them in two
+//! ways, and the survey of this machine adds items.
 
 use serde_json::json;
 

@@ -6,8 +6,8 @@ use clap::Command;
 
 use crate::support::Scratch;
 
-/// Returns the words of an example's `mcpkg ...`, without the shell's syntax around it. A file or standard input is
-/// replaced with a text, because it does not exist while a test parses the words.
+/// Returns the words of the mcpkg command in an example, without the shell syntax around the command. Arguments that read
+/// a file or standard input (`@FILE`, `-`) are replaced with a text, because a test has neither.
 pub(super) fn words(example: &str) -> Vec<OsString> {
     let command = &example[example.find("mcpkg ").expect("mcpkg")..];
     let command = if example.contains("$(mcpkg") { command.trim_end_matches(')') } else { command };

@@ -4,7 +4,7 @@
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
-/// A target, the files that it gets, and where a file that nobody deployed is reported.
+/// A target, the files that it gets, and the path of a file that nobody deployed, which must be reported as drift.
 pub struct Case {
     /// The target's line in `agentpack.yaml`, or the target's name for a project.
     pub target: &'static str,
@@ -33,7 +33,8 @@ pub trait Origin {
     /// The arguments that name the source and the target.
     fn words(&self) -> Vec<String>;
     fn change(&self, round: &str);
-    /// Removes a module: the command and the prompt, or for Cursor one of the instructions.
+    /// Removes modules: from a project, the command; from a config repo, the command and the prompt, and for Cursor also
+    /// one of the instructions.
     fn remove(&self);
     /// Proposes the edits and accepts the proposals.
     fn evolve(&self);
@@ -143,7 +144,7 @@ pub fn story(origin: &dyn Origin, case: &Case) {
     place.data(&[&["rollback", "--to", &first, "--yes"], &words[..]].concat());
     assert_eq!(place.tree(), with_stray, "{target}: the bytes of the first deploy, and the stray file");
 
-    // Removing a module deletes its files and no others.
+    // Removing modules deletes their files and no others.
     origin.remove();
     let changes = place.planned(&words);
     let deletes: Vec<&str> = changes.iter().filter_map(|change| change.strip_prefix("delete ")).collect();

@@ -1,5 +1,5 @@
-//! Tests deploys of projects: the first deploy, files that need adopt, several targets, and deploys of only some
-//! targets.
+//! Tests deploys of projects: the first deploy, files that are only replaced with `--adopt`, several targets, and
+//! deploys of only some targets.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn j3_adopt_is_needed_once_and_the_next_change_needs_none() {
     let planned = ground.data(&[&["plan"][..], &target].concat());
     assert_eq!(changes(&planned), ["update .claude/commands/fix.md managed_update"]);
     deployed(&ground, &target);
-    // After an edit by hand, changing the file needs adopt again. So does deleting it.
+    // A file that was edited by hand is only deleted with `--adopt`.
     ground.put(".claude/commands/fix.md", "Edited\n", 0o600);
     ground.ok(&["prompt", "delete", "fix", "--yes"]);
     let error = ground.refused(&[&["deploy", "--apply", "--yes"][..], &target].concat());
@@ -156,7 +156,7 @@ fn a_deploy_of_one_target_leaves_the_others_alone_and_so_does_its_rollback() {
     ground.tree().assert_is(&first, "pristine, one target after the other");
 }
 
-/// Returns a place with Cursor's rules and two other agents' instructions, as their owner wrote them.
+/// Returns a root with Cursor rules and a Cursor command, an AGENTS.md and a CLAUDE.md, none of them written by mcpkg.
 fn with_rules_of_cursor() -> Ground {
     let ground = Ground::new();
     let rule = |front: &str, text: &str| format!("---\n{front}\n---\n{text}\n");
@@ -207,7 +207,8 @@ fn every_agent_loads_cursors_rules_once_and_nothing_needs_adopt() {
     assert_eq!(times(&ground, &["AGENTS.override.md"]), [1; 4]);
     assert_eq!(times(&ground, &["CLAUDE.md", ".claude/CLAUDE.md", ".claude/rules/AGENTS.md"]), [1; 4]);
     assert_eq!(times(&ground, &["GEMINI.md", "AGENTS.md"]), [1; 4]);
-    // Copilot reads CLAUDE.md and GEMINI.md, and Gemini only GEMINI.md.
+    // Copilot loads this text twice: it reads CLAUDE.md, and also GEMINI.md, which repeats the text because Gemini does
+    // not read CLAUDE.md.
     assert_eq!(times(&ground, &["CLAUDE.md", "GEMINI.md", "AGENTS.md"]), [1, 2, 1, 1]);
     // The imported files are unchanged.
     assert_eq!(own.map(|name| ground.read(name)), before);

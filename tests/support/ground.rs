@@ -123,7 +123,7 @@ pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
 }
 
-/// A file, folder or link, with its mode.
+/// A folder with its mode, a file with its mode and bytes, or a link with its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     Folder(u32),

@@ -1,9 +1,9 @@
 //! Stores what this user has approved on this machine, outside any database.
 //!
-//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, running a plugin
-//! and every other action that [`Kind`] lists also requires a record here with the matching SHA-256. Records are files
-//! of mode 0600 in the user's state folder. [`Approved::put`] syncs a record to disk, [`Approved::put_unsynced`] does
-//! not.
+//! A database may come from somebody else, so mcpkg does not act on its rows alone. An action such as restoring files
+//! or running a plugin also requires a record here with the matching SHA-256. [`Kind`] lists the kinds of records.
+//! Records are files of mode 0600 in the user's state folder. [`Approved::put`] syncs a record to disk,
+//! [`Approved::put_unsynced`] does not.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
         }
-        // A file that a killed process left unfinished is not a record, and the next write removes it.
+        // A file that a killed process left unfinished is not a record. On Unix, the next write removes such a file.
         let begun = scratch.path().join("a/roots/.mcpkg-begun");
         fs::write(&begun, "{").expect("written");
         assert_eq!(approved.all(Kind::Root).expect("read").len(), 1);

@@ -60,8 +60,8 @@ pub fn without(report: &Report, list: &[Ignored]) -> Report {
     Report { ignored: report.ignored + report.findings.len() - kept.findings.len(), ..kept }
 }
 
-/// Removes the findings that the selected project ignores. Critical ones stay: a database may come from somebody else, so
-/// its list lets nothing in.
+/// Removes the findings that the selected project ignores. Critical findings stay: a database may come from somebody
+/// else, so its list must not be able to hide them.
 pub fn without_harmless(report: Report, context: &Context) -> Report {
     if report.findings.is_empty() {
         return report;

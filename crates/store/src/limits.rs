@@ -8,7 +8,7 @@ use mcpkg_base::error::Result;
 /// How many rows a table keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row is kept after it ended, in milliseconds; `None` means forever.
+    /// How long a row is kept after what it records has ended, in milliseconds; `None` means forever.
     pub age: Option<Millis>,
     /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,
@@ -17,7 +17,7 @@ pub struct Limits {
 impl Limits {
     pub const NONE: Self = Self { age: None, number: None };
 
-    /// Returns the end time before which a row may be deleted.
+    /// Returns the time limit by age: rows that ended before this time may be deleted.
     pub(super) fn before(self, now: Millis) -> Millis {
         self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
     }

@@ -17,14 +17,14 @@ use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 /// Returns why the run stopped: an operator that tract lacks or computes wrongly, or any other error from tract.
 pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<ModelOutput, Stopped> {
     let begun = Instant::now();
-    // A file may declare shapes for values inside its graph. They describe the inputs at export time, which may differ
-    // from ours.
+    // A file may declare shapes for values inside its graph. They apply to the inputs used at export, whose shapes may
+    // differ from ours.
     let engine = tract_onnx::onnx().with_ignore_value_info(true);
     let proto = engine.proto_model_for_read(model).map_err(|error| failed("load the model", &error))?;
     supported::check(&proto, &inputs)?;
     let model = engine.model_for_proto_model(&proto).map_err(|error| failed("load the model", &error))?;
     drop(proto);
-    // tract calls an operator that it does not know `Unimplemented(OPERATOR)`.
+    // tract names an unknown operator `Unimplemented(OPERATOR)`.
     let unknown = model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name()));
     let unknown: BTreeSet<String> =
         unknown.map(|name| name.trim_start_matches("Unimplemented(").trim_end_matches(')').to_owned()).collect();

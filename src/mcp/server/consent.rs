@@ -1,8 +1,8 @@
 //! Handles calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
 //!
-//! In the revisions with a handshake, the server asks during the call (elicitation/create). In 2026-07-28, the call
-//! ends with the question (`input_required`), and the client calls again with the answer. The call holds no thread,
-//! ticket or permit while a person decides.
+//! In the protocol revisions with a handshake, the server asks during the call (elicitation/create). In revision
+//! 2026-07-28, the call ends with the question (`input_required`), and the client calls again with the answer. The call
+//! holds no thread, ticket or permit while a person decides.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -22,8 +22,9 @@ pub(super) async fn list(
     server.answer(request, Read::Tools { cursor }).await
 }
 
-/// Returns the data tool with this name. rmcp uses it to look for arguments that HTTP clients repeat in headers.
-/// Operations have no such arguments, so none is returned for them.
+/// Returns the tool with this name, if it comes from a provider (a domain's rows or an embedding program) rather than
+/// from an operation. rmcp calls this to find out which arguments HTTP clients repeat in headers; no operation has such
+/// arguments.
 pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
         return None;
@@ -51,7 +52,8 @@ pub(super) async fn dispatch(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
-    // A data tool may count as an operation, but has different arguments.
+    // A provider's tool may count towards an operation's rate limit. Its arguments are not that operation's, so do not
+    // pass them to the check.
     let arguments = params.arguments.as_ref().filter(|_| matches!(tool, Tool::Operation(_)));
     if let Some(entry) = tool.counts_as()
         && let Err(error) = server.rates.check(entry, arguments, &config)

@@ -1,5 +1,5 @@
-//! The tools and the prompt that need several rounds (2026-07-28): the client repeats the request with the requested
-//! input.
+//! The tools and the prompt that need several rounds, as defined in MCP 2026-07-28: the client repeats the request with
+//! the requested input.
 //!
 //! The client carries a tool's state. The state is signed, so that a change is detected.
 

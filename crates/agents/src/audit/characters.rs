@@ -4,7 +4,7 @@ use super::found::Found;
 use super::rules::{BIDI, CONTROL, ESCAPES, HIDDEN_RUN, TAGS, VARIATIONS, ZERO_WIDTH};
 use mcpkg_base::marks::{is_hidden, joins, untagged};
 
-/// The number of bytes around hidden characters that are shown.
+/// How many bytes of context are shown around a hidden character.
 const AROUND: usize = 16;
 
 /// The number of consecutive variation selectors that counts as hidden data. A character takes one selector, and an
@@ -91,8 +91,8 @@ const fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
-/// Returns whether a character that is usually invisible is part of ordinary text here. Many scripts, from Hebrew on in
-/// the order of Unicode, use joiners, direction marks and breaks between words.
+/// Returns whether a character that is usually invisible is part of ordinary text here. Many scripts use joiners,
+/// direction marks and breaks between words. In Unicode, all these scripts come after U+0590, where Hebrew begins.
 fn is_ordinary(before: char, c: char, after: Option<char>, at: usize) -> bool {
     let is_of_script = |c: char| c >= '\u{590}' && c.is_alphanumeric();
     match c {

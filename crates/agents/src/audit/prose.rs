@@ -160,7 +160,7 @@ fn blobs(found: &mut Found<'_>) {
     }
 }
 
-/// Returns whether a word looks encoded: it has letters and digits, is not a path, and does not repeat one character.
+/// Returns whether a word looks encoded: it mixes letters and digits, and has too few slashes to be a path.
 fn is_blob(word: &[u8]) -> bool {
     let count = |is: fn(&u8) -> bool| word.iter().filter(|byte| is(byte)).count();
     let slashes = count(|byte| *byte == b'/');

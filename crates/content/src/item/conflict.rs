@@ -14,7 +14,7 @@ const OURS: &[u8] = b"<<<<<<< ";
 /// Returns whether a text contains git's conflict markers. Markers directly below a code fence are an example, and do not
 /// count.
 pub fn is_in(text: &[u8]) -> bool {
-    // Check this first: it is fast, and false for nearly every text.
+    // Search for the first marker before anything else: this is fast, and nearly no text contains one.
     if memmem::find(text, OURS).is_none() {
         return false;
     }

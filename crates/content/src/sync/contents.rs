@@ -66,7 +66,7 @@ pub(super) struct Contents {
     /// Whether a person accepted the critical audit findings in the folder.
     pub(super) accepts_critical: bool,
     pub(super) listed: Listed,
-    /// The time before the first file was read.
+    /// When reading began, before the first file was opened.
     pub(super) looked_at: Millis,
 }
 

@@ -48,7 +48,7 @@ pub struct Builder {
 /// What happens if two modules want to write different content to the same path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Collisions {
-    /// The deploy is refused, as agentpack does with a config repo.
+    /// The deploy is refused, as agentpack refuses it for a config repo.
     #[default]
     Refused,
     /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If

@@ -160,7 +160,7 @@ pub struct Change {
     pub block: bool,
     pub before: PathState,
     pub after: After,
-    /// Why the file changes, for a person.
+    /// The reason for the change, as text for the user.
     pub reason: String,
     /// Whether the change overwrites or deletes a file that mcpkg did not write or that changed since.
     pub adopt: bool,
@@ -211,7 +211,8 @@ pub fn summary(changes: &[Change]) -> Value {
 /// A change to the record of a deployed file without a write to disk.
 #[derive(Clone, Debug)]
 pub enum RowChange {
-    /// The file was not managed but already has the desired content. From now on this place manages it.
+    /// The file was not managed but already has the desired content. From now on it is managed as a deployed file of
+    /// this project (or config repo) and root.
     Claim(Deployed, Arc<[u8]>),
     /// Stores this record, for example because the targets or modules that want the file have changed.
     Keep(Deployed),
@@ -224,7 +225,7 @@ pub enum RowChange {
 #[derive(Debug, Default)]
 pub struct Plan {
     pub desired: Desired,
-    /// The records of the place's deployed files, by path.
+    /// The records of the files deployed so far, by path.
     pub rows: BTreeMap<String, Deployed>,
     /// The changes, sorted by target and path.
     pub changes: Vec<Change>,

@@ -30,7 +30,7 @@ pub(super) struct Bounds {
     left: Arc<AtomicU64>,
 }
 
-/// An open folder. Keeping it open means that later changes of its path do not matter.
+/// An open folder. Because the handle stays open, nobody can swap the folder by changing its path later.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
@@ -198,7 +198,8 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
-    /// Converts an error of [`mcpkg_base::file`]. Any other error comes from the operating system.
+    /// Converts an error of [`mcpkg_base::file`]. The kinds matched first mean that the file is unfit; every other kind
+    /// comes from the operating system.
     fn unfit(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::IsADirectory | ErrorKind::Unsupported | ErrorKind::FileTooLarge => {

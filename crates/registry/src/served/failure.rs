@@ -32,13 +32,13 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     }
 
-    /// Returns the response 401: no key was sent.
+    /// Returns a 401 response: no key was sent.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\"");
         Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message).with(WWW_AUTHENTICATE, challenge)
     }
 
-    /// Returns the response 403: the key is valid but does not allow the request.
+    /// Returns a 403 response: the key is valid but does not allow the request.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
     }
@@ -47,7 +47,7 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
-    /// Returns the response 405: the method is not allowed. The response lists the allowed methods.
+    /// Returns a 405 response: the method is not allowed. The response lists the allowed methods.
     pub fn method(allowed: &'static str) -> Self {
         let why = format!("This address accepts only {allowed}; published versions cannot be overwritten or deleted");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", why)

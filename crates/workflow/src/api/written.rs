@@ -8,7 +8,7 @@ use crate::spec::Style;
 /// Everything except the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Everything that is not allowed in a path. `%` is allowed: the path of a document is already encoded where necessary.
+/// Everything that is not allowed in a path. `%` is allowed: a path in an API description is already encoded where necessary.
 const NO_PATH: &AsciiSet = &RESERVED
     .remove(b'/')
     .remove(b'%')
@@ -31,7 +31,7 @@ pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// Percent-encodes a path of a document.
+/// Percent-encodes a path from an API description.
 pub fn path(text: &str) -> String {
     utf8_percent_encode(text, NO_PATH).to_string()
 }

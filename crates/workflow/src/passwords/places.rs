@@ -44,7 +44,7 @@ impl Places {
         Self(within)
     }
 
-    /// Returns the same places, relative to a value that contains this one at the end of a path.
+    /// Returns the same places, relative to an outer value that contains this value at `segments`.
     pub fn below(&self, segments: &[Segment]) -> Self {
         let above: Vec<String> = segments.iter().map(key).collect();
         Self(self.0.iter().map(|path| [above.as_slice(), path].concat()).collect())
@@ -77,7 +77,8 @@ fn key(segment: &Segment) -> String {
     }
 }
 
-/// Appends the rest of a path after a key. A place includes everything inside it.
+/// If `path` leads through `key`, appends what remains of it to `left`. A path that already ended leaves an empty path,
+/// because a place includes everything inside it.
 fn after(path: &[String], key: &str, left: &mut Vec<Vec<String>>) {
     match path.split_first() {
         None => left.push(Vec::new()),

@@ -52,7 +52,7 @@ pub struct Plan {
     pub plan_hash: String,
 }
 
-/// Plans a checked workflow. It makes no network requests, starts no programs and writes nothing.
+/// Plans a checked workflow. Planning makes no network requests, starts no programs and writes nothing.
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input value, or an output of an unknown step.
@@ -205,7 +205,7 @@ struct Decides<'a> {
     project: Option<&'a str>,
 }
 
-/// Returns the SHA-256 of everything that determines what a run does. A secret counts by its reference, not its value.
+/// Returns the SHA-256 of everything that determines what a run does. For a secret, the reference is hashed, not the value.
 fn hash(
     sound: &Sound,
     [inputs, env]: [&Map<String, Value>; 2],

@@ -1,4 +1,4 @@
-//! Determines the arguments for a call of a provider.
+//! Determines the arguments for calling a provider, the command that lists the values of an input.
 
 use serde_json::{Map, Value};
 

@@ -49,7 +49,8 @@ pub struct Resumable {
     pub holder: RunHolder,
 }
 
-/// Locks a run to resume it: one that stopped before its end or, if `retries` is set, a failed one.
+/// Locks a run so that it can be resumed. Without `retries`, the run must have stopped before its end; with `retries`, it
+/// must have failed.
 ///
 /// # Errors
 /// `E_RUN_BUSY` if another process works on the run; `E_RUN_STATE` if the run's state does not allow a resume.
@@ -242,7 +243,7 @@ pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     Ok(State::Canceled)
 }
 
-/// Pauses a run, so that it can be resumed later. Fails with `E_RUN_STATE` if nobody works on it.
+/// Pauses a run, so that it can be resumed later. Fails with `E_RUN_STATE` if the run is not in progress.
 pub fn pause(context: &Context, run: &Run) -> Result<()> {
     let state = report::state(&context.store, run);
     if !state.is_under_way() {

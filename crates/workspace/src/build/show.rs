@@ -16,7 +16,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operat
 use mcpkg_store::builds::{self, Row, Run};
 use mcpkg_store::page::Page;
 
-/// Completes the ids of the newest builds in a shell.
+/// Shell completion for the ids of the newest builds.
 const BUILDS: Names = Names::Stored(|typed| {
     let newest = builds::newest(typed.db, typed.limit.max(100))?;
     let named = newest.into_iter().map(|run| Name { name: run.uuid.to_string(), about: Some(rfc3339(run.started_at)) });
@@ -78,7 +78,7 @@ impl Operation for Show {
     }
 }
 
-/// Finds the build with this id, or with an id that ends like this; without an id, the last build.
+/// Finds the build whose id is `id`, or the only build whose id ends with `id`. Without an `id`, returns the newest build.
 fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
     let Some(id) = id else {
         return runs.first().ok_or_else(|| {

@@ -36,7 +36,7 @@ pub use worker::answer;
 /// The environment variable with the URL of a gate.
 const VARIABLE: &str = "MODELGATE_URL";
 
-/// Completes the names of the models of all workspaces in a shell.
+/// Shell completion for model names, from all workspaces.
 const MODELS: Names = Names::Stored(|typed| {
     let named = gate::names(typed.db)?.into_iter().filter(|name| name.starts_with(typed.prefix));
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
@@ -78,7 +78,7 @@ fn has_engine(selection: &Selection) -> bool {
     worker::engine().is_some() || is_elsewhere()
 }
 
-/// Returns the models of the current gate, in the format of `smctl_gate_models_list`.
+/// Returns the models of the current gate, in the format of the MCP tool `smctl_gate_models_list`.
 pub fn models(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     Ok(json!({ "models": open(context, &workspace, None)?.models()? }))

@@ -89,7 +89,8 @@ impl Trees {
     /// Returns the tree of a repository, or of [`ROOT`].
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the closest name; `E_IO_INVALID_PATH` if the tree is outside the workspace.
+    /// `E_INVALID_ARGUMENT` if the workspace has no such repository, with the closest name; `E_IO_INVALID_PATH` if the
+    /// repository's path leads outside the workspace.
     pub(super) fn tree(&mut self, repo: &str) -> Result<Tree> {
         if let Some(tree) = self.trees.iter().find(|tree| tree.repo == repo) {
             return Ok(tree.clone());

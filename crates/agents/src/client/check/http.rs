@@ -99,7 +99,7 @@ impl HttpTransport {
         Limits { until, cancelled: self.cancelled.clone(), size }
     }
 
-    /// Sends a request with the headers of the entry, of the session, and in `more`.
+    /// Sends a request with the headers in `more`, the session's header, and the headers of the client's entry.
     fn request(
         &self,
         method: Method,

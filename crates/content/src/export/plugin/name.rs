@@ -4,7 +4,7 @@ use super::making::word;
 use crate::item::{Entry, What};
 use crate::uri::decode;
 
-/// Returns the word for an item, and the name that a person calls it by.
+/// Returns the word for the kind of an item, such as "skill", and the name that people know it by.
 pub fn named(entry: &Entry) -> (&'static str, String) {
     let name = entry.name.clone();
     let uri = match &entry.what {

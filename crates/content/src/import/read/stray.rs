@@ -23,7 +23,7 @@ pub const MAX_READ: u64 = 4 << 20;
 const MAX_DOCUMENT: u64 = 64 << 20;
 const BEGINNING: usize = 64 << 10;
 
-/// Words of which each configuration of MCP servers contains at least one.
+/// Every configuration of MCP servers contains at least one of these texts.
 const WORDS: [&str; 8] = [
     "mcpServers",
     "mcp_servers",
@@ -246,7 +246,7 @@ mod tests {
             format!(r#"{{ "m": {env} }}"#),
             "mcpServers:\n  - name: m\n    command: x\n    env:\n      API_TOKEN: tok-SECRET-123\n".to_owned(),
             "mcpServers:\n  m:\n    command: x\n    env: { API_TOKEN: tok-SECRET-123 }\n".to_owned(),
-            // The documents are truncated.
+            // The first document is truncated. The second is TOML.
             r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123""#.to_owned(),
             "[mcp_servers.m]\ncommand = \"x\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n".to_owned(),
         ] {

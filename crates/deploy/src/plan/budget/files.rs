@@ -171,8 +171,8 @@ impl<'p> Files<'p> {
         Ok(())
     }
 
-    /// Returns the files below a folder whose names have this ending. `links` says whether to follow links to folders
-    /// that are directly in the folder.
+    /// Returns the files below `folder` with names that end with `ending`. If `links` is set, links directly in `folder`
+    /// that lead to folders are followed.
     pub(super) fn below(&mut self, folder: &Path, ending: &'static str, links: bool) -> Vec<PathBuf> {
         let top = self.folders.of(folder);
         if let Some(found) = self.found.get(&(top.clone(), ending)) {
@@ -225,7 +225,7 @@ impl<'p> Files<'p> {
         main
     }
 
-    /// Returns a file's bytes. If the deploy leaves the file unchanged, they are not read from disk.
+    /// Returns a file's bytes. If the deploy leaves the file unchanged, the bytes come from the plan and not from disk.
     pub(super) fn content(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         let output = self.prepared.plan.desired.output(path);
         match output.filter(|output| !output.is_block() && !self.planned.contains(path)) {
@@ -260,8 +260,8 @@ impl<'p> Files<'p> {
         over.filter(|file| self.size(file) > 0).unwrap_or_else(|| folder.join(AGENTS_MD))
     }
 
-    /// Measures how close a target comes to a limit. Uses the folder for which the files from the root down have the
-    /// largest total.
+    /// Measures how close a target comes to its limit for AGENTS.md files. An agent loads those from the root down to
+    /// the current folder; this uses the folder with the largest total.
     fn limit(&mut self, target: Target, root: &Path, bytes: u64) -> Option<Limit> {
         let real_root = self.folders.of(root);
         let outputs = &self.prepared.plan.desired.outputs;

@@ -392,7 +392,7 @@ fn a_version_is_published_yanked_and_attested() {
         assert!(body.contains(&format!("--{boundary}\r\nContent-Disposition: form-data; {part}")), "{body}");
     }
     assert!(body.ends_with(&format!("--{boundary}--\r\n")));
-    // The server reports a different hash than that of the published archive.
+    // The hash that the server reports is not the one that the client expects.
     let error = registry.publish(&Publication { sha256: &sha256::of(b"other"), ..publication }).unwrap_err();
     assert_eq!(error.code(), Code::RegistryAnswer);
     let yank = Yank { at: 0, reason: Some("bad".to_owned()), replacement: None };

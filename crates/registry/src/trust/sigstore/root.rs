@@ -40,7 +40,7 @@ pub struct Described {
 
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// The kind of authority: for certificates, the log of signatures, the log of certificates, or timestamps.
+    /// What the authority is for: certificates, the signature log, the certificate log, or timestamps.
     pub kind: &'static str,
     /// The URL or the name of the authority.
     pub place: String,

@@ -126,8 +126,8 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
         .with_source(error)
 }
 
-/// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`, which
-/// PostgreSQL names after them.
+/// Returns whether `error` violates the primary key of `table`, or its UNIQUE constraint over `columns`. Recognizes them
+/// by PostgreSQL's default names for constraints.
 pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<postgres::Error>());
     let Some(failure) = source.and_then(postgres::Error::as_db_error) else { return false };
