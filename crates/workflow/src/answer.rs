@@ -54,7 +54,7 @@ pub fn data(answer: &impl Serialize) -> Result<Value> {
     written.map_err(|error| Error::internal("a response cannot be written as JSON").with_source(error))
 }
 
-/// Deserializes a single string into a list, for arguments that the shell splits into several words.
+/// Deserializes a single string into a list with one element. Used for arguments that may be several words at a shell.
 pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     String::deserialize(deserializer).map(|text| vec![text])
 }
@@ -88,7 +88,7 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
 }
 
 /// Returns the page that a call asks for. By default, a shell gets the whole list and an agent gets a hundred rows. A cursor is
-/// valid only for the same list and project.
+/// valid only for the list and the project that it was made for.
 pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, context: &Context) -> Result<Page> {
     let mut page = match limit {
         None if context.is_shell() => Page::all(),
@@ -105,7 +105,7 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
     Ok(page)
 }
 
-/// Returns the cursor of the next page; `None` if this is the last one.
+/// Returns the cursor of the page that begins after the row `last`; `None` if no `last` is given.
 pub fn next(list: &str, project: i64, last: Option<&str>) -> Result<Option<String>> {
     last.map(|last| cursor(list, &(project, last))).transpose()
 }

@@ -29,7 +29,7 @@ static INDEXES: Cache<(PathBuf, SourceKind, String), Arc<Index>> = Cache::new(8)
 /// The most recently used specs, by database, source, validator and id.
 static SPECS: Cache<(PathBuf, SourceKind, String, String), Arc<CommandSpec>> = Cache::new(64);
 
-/// Returns the commands that the caller may use. The database is read only when they are queried.
+/// Returns the commands that the caller may use. This does not read the database; queries on the result do.
 pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
 }

@@ -15,7 +15,7 @@ pub const WORKFLOWS: Names = Names::Stored(|typed| {
     Ok(names.into_iter().map(Name::from).collect())
 });
 
-/// Drafts that a person has not decided on yet.
+/// The ids of drafts that no person has decided about yet.
 pub const DRAFTS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let waiting = drafts::list(typed.db, project.id, true, &Page::all())?.rows;

@@ -203,7 +203,7 @@ fn assign(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         let wanted = wanted(spec);
         let (id, group) = (spec.id.clone(), spec.group.clone());
-        // The arguments so far. Their values can be passed to the provider of the next one.
+        // The arguments so far. Their values can be passed to the provider of the next argument.
         let mut earlier: Vec<(String, Vec<String>)> = Vec::new();
         for (argument, resource) in arguments_mut(spec).zip(wanted) {
             if argument.provider.is_none() && argument.is_open {
@@ -242,8 +242,8 @@ fn wanted(spec: &CommandSpec) -> Vec<String> {
     wanted
 }
 
-/// Returns the best list whose required arguments can all be taken from earlier arguments. The list that requires most of them
-/// wins, because its results are narrower.
+/// Returns the best list whose required arguments can all be taken from earlier arguments. The list with the most required
+/// arguments wins, because its results are narrower.
 fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
     let can_be_given = |(name, accepts): &(String, Vec<String>)| {
         earlier.iter().any(|(known, tags)| known == name || tags.iter().any(|tag| accepts.contains(tag)))
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(info.positionals[1].provider.as_deref(), Some("addons:list"));
         assert_eq!(spec(&specs, "addons:list").flags[0].provider.as_deref(), Some("apps:list"));
         assert_eq!(spec(&specs, "addons:list").provider_for, ["addons:info.addon"]);
-        // Nothing returns a session, so nothing can list its logs.
+        // `logs:list` needs a session, and no earlier argument of `apps:log` is one. So no command can list the logs.
         assert_eq!(spec(&specs, "apps:log").positionals[1].provider, None);
     }
 

@@ -256,7 +256,7 @@ impl At {
         let Some(place) = places.get(pointer) else { return Self::default() };
         let key = place.key.unwrap_or(place.value);
         let end = place.value.end_line.max(key.line);
-        // A block ends at the start of the next line, so its last line is the one before.
+        // The span of a block ends at the start of the line after the block.
         let end = if place.value.end_column == 1 && end > key.line { end - 1 } else { end };
         Self { line: Some(key.line), column: Some(key.column), end_line: Some(end) }
     }

@@ -100,8 +100,8 @@ fn joined(input: &Input, value: &Value) -> Value {
     values.iter().map(text).collect::<Vec<_>>().join(separator).into()
 }
 
-/// Parses the `NAME=VALUE` of a shell. Text inputs and unknown inputs take the value literally. All others take JSON, and text
-/// that is not valid JSON literally.
+/// Parses the `NAME=VALUE` of a shell. For text inputs and unknown inputs, the value is taken literally. For all others, the
+/// value is parsed as JSON, and taken literally only if it is not valid JSON.
 pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     let is_text = definition.inputs.get(name).is_none_or(|input| {
         input.mode == Mode::Single && matches!(input.r#type, InputType::String | InputType::Secret)
@@ -112,8 +112,8 @@ pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     }
 }
 
-/// Parses a single value that a person typed. Text inputs take it literally. All others take JSON, and text that is not valid
-/// JSON literally.
+/// Parses a single value that a person typed. For text inputs, the value is taken literally. For all others, the value is parsed
+/// as JSON, and taken literally only if it is not valid JSON.
 pub fn element(input: &Input, text: &str) -> Value {
     match input.r#type {
         InputType::String | InputType::Secret => Value::String(text.to_owned()),

@@ -1,4 +1,4 @@
-//! Looks up a path in the output contract of a step, before the step runs: which field it is, with which type and tags.
+//! Looks up a path in the output contract of a step, before the step runs: which field the path names, with its type and tags.
 
 use std::borrow::Cow;
 

@@ -88,8 +88,8 @@ pub trait Commands {
         Ok(true)
     }
 
-    /// Returns whether the secrets that a command needs are configured. One of several alternatives is enough. True if
-    /// unknown.
+    /// Returns whether the secrets that a command needs are configured. Of several alternative secrets, one is enough. The
+    /// default is true, for implementations that do not know the secrets.
     fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }

@@ -31,8 +31,8 @@ pub fn value(answer: &Answer) -> serde_json::Result<Value> {
 
 /// Returns the body of an answer as text, or `None` if it is not text.
 ///
-/// The byte order mark decides the encoding, or else the charset, or else it is UTF-8. A binary media type without a charset is
-/// text only if its bytes are valid UTF-8.
+/// The encoding comes from the byte order mark, else from the charset, else it is UTF-8. If the media type is binary or
+/// multipart and has no charset, the body is text only if it is valid UTF-8.
 pub fn text(answer: &Answer) -> Option<Cow<'_, str>> {
     let media = media(answer);
     let charset = charset(media);
@@ -74,7 +74,7 @@ mod tests {
             ("text/plain", b"\xff\xfea\0b\0", "ab"),
             ("text/plain; charset=utf-8", b"\xef\xbb\xbfa", "a"),
             ("text/plain; charset=nonsense", "é".as_bytes(), "é"),
-            // Bytes that are invalid in the declared charset are kept as base64.
+            // Bytes that are invalid in the declared charset, and binary data, are kept as base64.
             ("text/plain; charset=utf-8", b"\xff\xff", "//8="),
             ("application/octet-stream", b"\xff\xfea\0", "//5hAA=="),
         ] {

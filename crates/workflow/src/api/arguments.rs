@@ -132,7 +132,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the serialization style of a parameter, or `None` for the default style of its place.
+    /// Returns the serialization style of a parameter. `None` is the default style for its place: the query or a header.
     fn style(&mut self, parameter: Parameter<'_>, place: Place) -> Option<Style> {
         let value = parameter.value;
         let name = value["style"].as_str().unwrap_or(if place == Place::Query { "form" } else { "simple" });

@@ -84,8 +84,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the style of a form key. The style fields of its `encoding` decide, or else the media type. Objects are JSON by
-    /// default.
+    /// Returns the style of a form key. The style fields of the key's `encoding` decide, or else the media type there. `None` is
+    /// the default style, which sends an object as JSON.
     fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
         let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
         if !is_styled {
@@ -128,7 +128,7 @@ fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding:
     Ok(Flag { r#type, any_of, format, items, media: said.map(str::to_owned), description: Some(description), ..flag })
 }
 
-/// Returns whether a schema lists the keys of an object and allows no others.
+/// Returns whether a schema lists the keys of an object, and neither `additionalProperties` nor a composition allows others.
 fn is_closed(schema: &Value) -> bool {
     schema.get("properties").is_some_and(Value::is_object)
         && schema.get("additionalProperties").is_none_or(|more| *more == false)

@@ -81,7 +81,7 @@ impl CommandSource for Catalogs {
     }
 }
 
-/// Adds a body that is given as one value to the arguments: as the single body argument, or split into its keys.
+/// Adds a body to the arguments. The body is given as one value, and becomes the single body argument or one for each key.
 fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
     let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("Invalid body for '{}': {why}", spec.id));
     let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
@@ -105,8 +105,8 @@ fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>
     Ok(())
 }
 
-/// Converts an error to a failure. The failure contains what the error says about the answer, and whether the command may have
-/// taken effect anyway.
+/// Converts an error to a failure. The failure contains the answer that the error describes, if any, and whether the command
+/// may have taken effect anyway.
 fn failed(error: Error) -> Failed {
     let details = error.details();
     let status = details.and_then(|details| details["status"].as_u64()).and_then(|status| u16::try_from(status).ok());

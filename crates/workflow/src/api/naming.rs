@@ -27,9 +27,9 @@ pub struct Scheme {
 
 /// Returns the id of each operation, in the order of the operations.
 ///
-/// If several operations want the same id, the one with the fewest placeholders gets it. Ties are resolved by path and method. In
-/// the ids of the others, the verb is the last part of their `operationId`, or has their method appended. A number makes the id
-/// unique if both are in use.
+/// If several operations want the same id, the operation with the fewest placeholders gets it. Ties are resolved by path and
+/// method. Each of the others gets an id that ends with the last part of its `operationId` instead of the verb. If it has no
+/// `operationId`, or that id is in use, the method is appended. If that id is in use too, a number makes it unique.
 pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     let shared = shared(operations);
     let patched: HashSet<&str> =

@@ -39,7 +39,7 @@ impl<'d> References<'d> {
         Err(Fault { rule: Rule::RefCycle, message, at: value.get("$ref").unwrap_or(value) })
     }
 
-    /// Returns the direct target of a reference, which may be another reference. `None` if this is not a valid reference.
+    /// Returns the direct target of a reference, which may be another reference. `None` if `value` is not a valid reference.
     pub fn target_of(&self, value: &'d Value) -> Option<&'d Value> {
         self.target(value.get("$ref")?.as_str()?, value).ok()
     }

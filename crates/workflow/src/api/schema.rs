@@ -9,13 +9,13 @@ use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
 use crate::passwords;
 
-/// Maximum number of schemas that are read for one command's answer, and of parts and of properties in one schema.
+/// Maximum number of schemas that are read for one command's answer. Also limits the parts and the properties of one schema.
 pub const MOST_NODES: usize = 2_000;
 
 /// A summary of the values that a schema describes, including its `allOf`, `oneOf` and `anyOf`.
 #[derive(Clone, Debug, Default)]
 pub struct Shape<'d> {
-    /// The type; `None` if there are none or several.
+    /// The type; `None` if the schema has no type or several types.
     pub kind: Option<&'d str>,
     pub nullable: bool,
     pub format: Option<&'d str>,

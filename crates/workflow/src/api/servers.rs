@@ -14,7 +14,7 @@ pub struct Server {
 }
 
 /// Returns the usable servers of a document, a path or an operation. A relative URL is resolved against `from`, the document's
-/// own URL. A server is left out if one of its variables has no default.
+/// own URL. A server is left out if its URL cannot be resolved, or if one of its variables has no default.
 pub fn of(holder: &Value, from: Option<&Url>) -> Vec<Server> {
     let list = holder["servers"].as_array().into_iter().flatten();
     list.filter_map(|server| {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use mcpkg_base::file;
 use uuid::Uuid;
 
-/// The most bytes to read at once.
+/// Maximum number of bytes to read at once.
 const PIECE: u64 = 1 << 20;
 
 /// A call of one of the attached server's tools.
@@ -48,7 +48,7 @@ impl Call {
     }
 }
 
-/// The file of a run's calls. `read` bytes of it have been read.
+/// The file that lists a run's calls. Its first `read` bytes have been read.
 pub struct Calls {
     path: PathBuf,
     read: u64,
@@ -59,8 +59,8 @@ impl Calls {
         Self { path, read: 0 }
     }
 
-    /// Returns the calls since the last time. A line that is still incomplete is returned by a later call. Lines that are
-    /// not calls are skipped.
+    /// Returns the calls that the server has written since the file was last read. A line that is still incomplete is left for
+    /// the next time. Lines that are not calls are skipped.
     pub fn next(&mut self) -> Vec<Call> {
         // The server creates the file when the agent starts it.
         let Ok(mut file) = file::open(&self.path) else { return Vec::new() };

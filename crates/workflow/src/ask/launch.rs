@@ -91,7 +91,7 @@ impl Launch {
     }
 }
 
-/// Returns the error if the named agent is not installed. Without a name, it is the error if no supported agent is installed.
+/// Returns the error for an agent that is not installed. Without a name, returns the error for having no supported agent.
 fn missing(name: Option<&str>, text: &str) -> Error {
     let installed = able().find(|(agent, _)| client::on_path(agent.client.program).is_some());
     let wanted = name.and_then(|name| agents::named(name).ok());

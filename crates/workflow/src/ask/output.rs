@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use mcpkg_agents::agents::headless::{Headless, Said};
 
-/// The most bytes of one line. A longer line is dropped.
+/// Maximum length of a line, in bytes. A longer line is dropped.
 const LINE: u64 = 4 << 20;
 
-/// The most bytes of a text that arrives in parts. A part that would exceed it is dropped.
+/// Maximum length of a text that arrives in parts, in bytes. A part that would exceed this length is dropped.
 const JOINED: usize = 64 << 10;
 
 /// Reads the agent's output on a separate thread, and sends each line of JSON. The channel closes when the output ends.
@@ -28,7 +28,8 @@ fn read(output: &mut impl BufRead, sender: &SyncSender<Value>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        // Skip what is not JSON: some agents print warnings. Neither piece of a line that is too long is valid JSON.
+        // Skip what is not JSON: some agents print warnings. A line that is too long is read in pieces, which are not JSON
+        // either.
         if let Ok(value) = serde_json::from_slice(&line)
             && sender.send(value).is_err()
         {

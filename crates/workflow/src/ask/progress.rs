@@ -17,10 +17,10 @@ use super::calls::Call;
 use super::launch::Launch;
 use crate::answer::cut;
 
-/// The maximum number of bytes that are shown of each text of the agent.
+/// Maximum length of each shown text from the agent, in bytes.
 const TEXT: usize = 4 << 10;
 
-/// The maximum number of the agent's texts that are shown.
+/// Maximum number of shown texts from the agent.
 const TEXTS: usize = 500;
 
 /// The progress of the agent so far: the number of its calls and texts, its drafts, and its cost.

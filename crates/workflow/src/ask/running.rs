@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long to read the remaining output after the agent has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The most bytes that an error quotes from what the agent reported or printed to stderr.
+/// Maximum length of the quote in an error, in bytes. It quotes what the agent reported or printed to stderr.
 const EXCERPT: usize = 500;
 
 /// The reason why a run ended.
@@ -42,7 +42,7 @@ enum End {
 /// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run. The error also lists
 /// the drafts that the agent proposed.
 pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) -> Result<Reply> {
-    // Declared first, so that it is dropped last: when `end_all` returns, the folder of the run is removed.
+    // Declared first, so that it is dropped last. Thus the run's folder is already removed when `end_all` returns.
     let live = Live::begin(&context.cancelled);
     let failed = |error| Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}"));
     let folder = tempfile::Builder::new().prefix("mcpkg-ask-").tempdir().map_err(failed)?;
@@ -64,7 +64,7 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
         calls: Calls::of(folder.path().join(CALLS)),
     };
     let end = following.until_end(&mut running, limit, &live.cancelled);
-    // End the agent if it still runs. If it has exited, the wait has already ended the processes that it left behind.
+    // End the agent if it still runs. If it has exited, `until_end` has already ended the processes that it left behind.
     running.end(GRACE);
     let end = end.and_then(|end| following.rest().map(|()| end));
     let progress = following.progress;

@@ -90,7 +90,7 @@ impl<'a> Book<'a> {
     }
 
     /// Returns the findings sorted by line, column and code, without duplicates. If there are too many, the first ones are kept,
-    /// and one more says how many are missing.
+    /// and one more finding says how many are missing.
     pub(super) fn close(self) -> Vec<Finding> {
         let mut findings = self.findings;
         findings.sort_by(|a, b| {

@@ -83,8 +83,8 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     Ok(Checked { findings, sound, readable, places })
 }
 
-/// Returns the part of a workflow with errors that can be planned, that is, the steps with known commands. Also returns the
-/// indices of these steps in the text.
+/// For a workflow with errors, returns the part that can be planned: the steps with known commands. Also returns the indices of
+/// these steps in the text.
 pub fn plannable(checked: &Checked, commands: &dyn Commands) -> Result<Option<(Sound, Vec<usize>)>> {
     let Some(readable) = &checked.readable else { return Ok(None) };
     let (mut steps, mut places) = (Vec::new(), Vec::new());

@@ -167,7 +167,8 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             book.at(Kind::MutationBeforeRead, &pointer, message)
                 .hint("add an earlier step that reads what this step will change");
         }
-        // Using the output of a step counts as well, because it makes that step a dependency.
+        // A step is guarded by a condition, or by a dependency on a step that reads. Using a step's output makes that step a
+        // dependency.
         let guarded = step.condition.is_some()
             || graph
                 .of(*index)

@@ -259,8 +259,8 @@ impl DefaultValue {
         self.value.as_ref().and_then(Value::as_str)
     }
 
-    /// Splits the default of an input that comes from another workflow's output into the workflow and the path: `deploy.app.id`
-    /// gives `deploy` and `app.id`. An empty path means the whole output.
+    /// Splits a default that comes from another workflow's output into the workflow's name and the path in the output:
+    /// `deploy.app.id` gives `deploy` and `app.id`. An empty path means the whole output.
     pub fn output(&self) -> Option<(&str, &str)> {
         self.text().map(|text| text.split_once('.').unwrap_or((text, "")))
     }

@@ -98,8 +98,8 @@ impl Operation for Add {
     }
 }
 
-/// Returns the text to store. It stays as the author wrote it, with comments and order, because a person reviews it. JSON has no
-/// comments, and becomes canonical YAML.
+/// Returns the text to store. YAML stays as the author wrote it, with comments and order, because a person reviews it. JSON,
+/// which has no comments, becomes canonical YAML.
 fn as_kept(text: String) -> Result<String> {
     let model = Model::of(&text)?;
     if text.trim_start().starts_with('{') {

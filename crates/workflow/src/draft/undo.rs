@@ -9,8 +9,8 @@ use mcpkg_store::Db;
 use mcpkg_store::drafts::{self, Decision, Draft, State};
 use mcpkg_store::revisions::Author;
 
-/// Undoes changes of drafts. The state of a draft is a word such as `rejected`. For an open draft it also contains the key of the
-/// stored text, so that an edit counts as a change.
+/// Undoes changes of drafts. The state of a draft is a word such as `rejected`. For an open draft, the key of the stored text
+/// follows the word `open`, so that an edit counts as a change.
 pub struct Drafts;
 
 fn find(db: &Db<'_>, item: &str) -> Result<Option<Draft>> {
@@ -30,7 +30,7 @@ impl Undoable for Drafts {
     }
 
     fn content(&self, _: &Db<'_>, _: &str, state: &str) -> Result<Option<String>> {
-        // Undoing a proposal rejects the draft, so not existing counts as rejected.
+        // Before a proposal, the draft did not exist. Undoing the proposal rejects the draft instead of deleting it.
         Ok(Some(if state.is_empty() { State::Rejected.word().to_owned() } else { state.to_owned() }))
     }
 

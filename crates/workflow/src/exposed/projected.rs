@@ -32,7 +32,7 @@ struct Offer {
 static SHOWN: Cache<[u8; 32], Arc<MaybeOffer>> = Cache::new(64);
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
-    // The tools are sorted like their workflows, because their names differ only in the prefix.
+    // A tool's name is the workflow's name with a prefix, so tools and workflows are in the same order.
     let mut after = match after.strip_prefix(PREFIX) {
         Some(name) => name.to_owned(),
         None if after < PREFIX => String::new(),

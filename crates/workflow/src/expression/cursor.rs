@@ -35,7 +35,7 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(sign)
     }
 
-    /// Skips an operator if it comes next. Returns whether it did.
+    /// Skips `sign` if it comes next. Returns whether it was skipped.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         let stands = self.is_at(sign);
         if stands {

@@ -64,7 +64,8 @@ pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     }
 }
 
-/// Returns whether any condition is `wanted`. One is enough, even if others are unknown.
+/// Returns whether any condition has the result `wanted`; `None` if this will be known only during the run. One such condition is
+/// enough, even if others are unknown.
 fn any(parts: &[Expression], wanted: bool, scope: &dyn Scope) -> Option<bool> {
     let mut is_known = true;
     for part in parts {

@@ -81,7 +81,8 @@ impl Operation for Infer {
     }
 }
 
-/// Makes a workflow from the runs of a log, or else from the caller's own runs since a time. Returns it with its text.
+/// Makes a workflow from the runs of a log, or if the log is empty, from the caller's own runs since `since`. Returns the workflow
+/// and its text.
 pub(super) fn inferred(
     context: &Context,
     name: &str,

@@ -11,7 +11,7 @@ use crate::spec::OutputContract;
 /// Minimum length of a value that is matched without a tag.
 const SHORTEST: usize = 4;
 
-/// Length from which equal texts are unlikely to be a coincidence.
+/// Minimum length at which equal texts are unlikely to be a coincidence.
 const TELLING: usize = 12;
 
 /// Maximum number of values that are searched in an output.

@@ -93,7 +93,7 @@ impl<'d> Graph<'d> {
     }
 
     /// Returns the result if the search was given up: each key that has a password somewhere, at any depth. If an element of a
-    /// list can be a password, the whole value counts as one.
+    /// list can be a password, the whole value counts as a password.
     fn anywhere(&self) -> Vec<Vec<String>> {
         let is_one = self.back(self.is_password.clone(), |key| key.is_none());
         let edges = self.edges.iter().flatten().filter(|(_, to)| is_one[*to]);

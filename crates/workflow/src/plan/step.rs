@@ -18,7 +18,7 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WillRun {
     Yes,
-    /// The condition is false, or this step depends on one that does not run.
+    /// The condition is false, or this step depends on a step that does not run.
     No,
     /// The condition depends on values that are not known before the run.
     Unknown,

@@ -1,6 +1,6 @@
-//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or, after
-//! ten failures within an hour, once the oldest is an hour old. A person can try it earlier with `mcpkg plugin check`.
-//! The count is stored in the database, so all processes share it.
+//! Counts the failures of a plugin, and decides when to try the plugin again. The pause doubles with each failure. After
+//! ten failures within an hour, it lasts until the oldest failure is an hour old. A person can try the plugin earlier
+//! with `mcpkg plugin check`. The failures are stored in the database, so all processes share them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mcpkg_base::clock::Millis;
 /// How long a failure counts, in milliseconds.
 const HOUR: Millis = 3_600_000;
 
-/// After this many failures within an hour, the plugin is not started again until the oldest is an hour old.
+/// After this many failures within an hour, the plugin is not started again until the oldest failure is an hour old.
 const MOST: usize = 10;
 
 /// Shortest and longest pause, in milliseconds.

@@ -157,7 +157,7 @@ pub fn parsed(json: &str) -> Result<Declaration> {
 pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     let Some(listed) = &tool.listed else { return Ok(None) };
     let said = parsed(listed)?;
-    // The settings of a person apply only to the form of the tool that the person approved.
+    // A person's settings apply only while the tool is unchanged since a person approved it.
     let was_seen = news(tool) == News::Same;
     let provider = plugin.providers.get(&tool.name).filter(|_| was_seen);
     let (effect, idempotency) = match provider {
@@ -200,7 +200,7 @@ fn does(hints: Hints) -> (CommandEffect, Idempotency) {
 fn declare(spec: &mut CommandSpec, provider: &Provider) {
     let output = &mut spec.output_contract;
     if output.list.as_ref() != Some(&provider.items) {
-        // The fields belong to another part of the output.
+        // The known fields belong to another part of the output than the person's list.
         output.fields.clear();
     }
     output.list = Some(provider.items.clone());

@@ -13,7 +13,7 @@ use crate::spec::ProviderContract;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context};
 
-/// Returns the arguments for the provider: values that are bound to them, and values that a person enters. Outputs of steps
+/// Returns the arguments for the provider. Their values come from their bindings, or a person enters them. Outputs of steps
 /// cannot be used, because they are not known before the run.
 ///
 /// # Errors

@@ -50,7 +50,7 @@ pub(super) fn of(
     Some(elements.iter().filter_map(choice).collect())
 }
 
-/// Returns the field with the first of these tags that any field has.
+/// Returns the first field that has the first tag; if no field has that tag, tries the next tag.
 fn tagged(contract: &OutputContract, tags: &[String]) -> Option<String> {
     let has = |field: &&OutputField, tag: &String| field.tags.contains(tag);
     tags.iter().find_map(|tag| contract.fields.iter().find(|field| has(field, tag))).map(|field| field.name.clone())

@@ -78,7 +78,7 @@ fn number(spec: &CommandSpec, with: &Map<String, Value>, name: &str) -> Option<u
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns the arguments of the command in the query of a URL. The rest of the URL is ignored, because the next page is requested
+/// Reads the command's arguments from the query of a URL. The rest of the URL is ignored, because the next page is requested
 /// with the same command.
 fn query(spec: &CommandSpec, address: &str) -> Vec<(String, Value)> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Returns a page of 45 elements, ten per page, starting at `limit`, `page` or `after`.
+    /// Returns at most ten of 45 elements, starting at the offset or cursor in `limit`, `page` or `after`.
     fn page(with: &Map<String, Value>) -> Answered {
         let after = with.get("after").and_then(Value::as_str).and_then(|after| after.parse().ok());
         let offset = with.get("limit").and_then(Value::as_u64);

@@ -47,7 +47,7 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
     let text = || Value::String(typed.to_owned());
     match argument.r#type {
         SECRET => Ok(text()),
-        // If the text may be null, `null` means null, and `"null"` means the text.
+        // If the argument accepts null, `null` means null, and `"null"` in quotes means the text.
         "string" if argument.nullable && matches!(typed, "null" | "\"null\"") => {
             Ok(if typed == "null" { Value::Null } else { "null".into() })
         }

@@ -85,7 +85,7 @@ fn command(spec: &CommandSpec) -> Value {
     })
 }
 
-/// Compares the record of a run with its plan now.
+/// Compares the record of a run with the run's current plan.
 pub fn between(begun: &Value, now: &Plan) -> Vec<Change> {
     let mut changes = Vec::new();
     let of = |what, name: &str, before: &Value, after: &Value| Change {

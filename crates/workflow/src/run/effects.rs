@@ -14,7 +14,7 @@ use mcpkg_base::redact::{HIDDEN, redact};
 /// Maximum length of a URL in the question, in characters.
 const ADDRESS: usize = 120;
 
-/// Maximum length of an argument in the question's URL, in characters. A longer one would hide the end of the path.
+/// Maximum length of an argument in the question's URL, in characters. A longer argument would hide the end of the path.
 const ARGUMENT: usize = 40;
 
 /// Maximum number of hosts that the question names; the rest are only counted.
@@ -153,7 +153,8 @@ fn line(step: &Planned) -> String {
     }
 }
 
-/// Returns the method and the URL of a step, with the arguments in the path that are known. Each is cut to `most` characters.
+/// Returns the method and the URL of a step. Arguments in the path are filled in if they are known, each cut to `most`
+/// characters.
 fn sent(step: &Planned, most: usize) -> Option<String> {
     let (spec, kept) = (&step.spec, SentAndHidden::of(step));
     let base = redact(spec.base_url.as_deref().unwrap_or_default());

@@ -143,8 +143,8 @@ impl Execute {
         if is_one && belongs { Ok(()) } else { Err(which()) }
     }
 
-    /// Adds the agent's reason to what a person sees of a plan. The hash of the plan does not cover it, so that the same call
-    /// with other words needs no other consent.
+    /// Adds the agent's reason to what a person sees of a plan. The hash of the plan does not cover the reason, so that the
+    /// same call with a different reason needs no new consent.
     fn with_reason(&self, mut plan: Plan) -> Result<Plan> {
         let reason = note::checked_as("reason", self.reason.as_deref())?;
         plan.effects.extend(reason.map(|reason| format!("{REASON}{}", quote::text(&redact(reason)))));

@@ -45,7 +45,7 @@ pub const OPS: &[Entry] = &[
 /// The tool that runs commands. It is not itself a command.
 pub const EXECUTE: &str = "execute";
 
-/// Completes the ids of the project's runs.
+/// Shell completion for the ids of the project's runs.
 pub const RUNS: Names = Names::Stored(|typed| {
     let project = typed.project()?.map(|project| project.id);
     let found = runs::list(typed.db, project, &Page::first(typed.limit))?.rows;

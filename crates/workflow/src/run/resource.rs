@@ -31,8 +31,8 @@ fn read(asked: &ResourceRequest<'_>, contents: &mut dyn Contents) -> Result<bool
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
-        // The resource does not show whether a process still works on the run. When a process releases the lock of a run, this
-        // raises no event, so subscribers would not notice. `list_runs` shows it.
+        // The resource does not show whether a process still works on the run: releasing a run's lock raises no event, so
+        // subscribers would not notice. `list_runs` shows whether the run was interrupted.
         told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
     }
     contents.text(RUN.mime_type, &told.to_string(), &|| format!("mcpkg workflow runs {} --json", run.uuid))?;

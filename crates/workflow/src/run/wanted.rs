@@ -1,4 +1,4 @@
-//! Determines what to run: a workflow from a text, a saved workflow, a draft or an earlier run, or a single step of one.
+//! Determines what to run: a text, a saved workflow, a draft, the workflow of an earlier run, or a single step of any of these.
 
 use serde_json::{Map, Value};
 

@@ -203,7 +203,7 @@ impl Program {
         }
     }
 
-    /// Reduces a program to a single step, and names it `WORKFLOW/STEP`. `earlier` has the outputs of the steps that it needs.
+    /// Reduces a program to a single step, and names it `WORKFLOW/STEP`. `earlier` contains the outputs of other steps that the step needs.
     pub fn of_step(mut self, step: &str, earlier: Vec<Earlier>) -> Self {
         self.steps.retain(|planned| planned.id == step);
         self.steps.iter_mut().for_each(|planned| planned.needs.clear());

@@ -18,7 +18,7 @@ use mcpkg_store::workflows::{self, Variable};
 /// Maximum size of a value, in bytes.
 const MAX_VALUE: usize = 64 << 10;
 
-/// Completes the names of variables that are set.
+/// Shell completion for the names of the variables that are set.
 const SET: Names = Names::Stored(|typed| {
     let names = workflows::variable_names(typed.db, typed.selection)?.into_iter();
     Ok(names.filter(|name| name.starts_with(typed.prefix)).take(typed.limit).map(Name::from).collect())

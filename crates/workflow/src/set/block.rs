@@ -33,7 +33,8 @@ pub(super) fn inside(value: &Value, indent: usize, newline: &str, out: &mut Stri
     }
 }
 
-/// Appends `- VALUE`, as [`entry`] does. A list inside the list is written on the same line.
+/// Appends `- VALUE` without a line end. The caller has already written the indentation of the dash. A list inside the list is
+/// written in brackets on the same line.
 pub(super) fn element(value: &Value, indent: usize, newline: &str, out: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {

@@ -37,7 +37,7 @@ pub(super) fn edit(text: &str, pointer: &str, change: Change<'_>) -> Option<Fix>
     })
 }
 
-/// An edit to try, with the value that the whole text must have after it.
+/// An edit to try, with the value of the whole text that must result.
 struct Candidate {
     start: usize,
     end: usize,
@@ -93,7 +93,7 @@ impl Editing<'_> {
         }
     }
 
-    /// Returns the place of a value, unless the value or one above it comes from an alias.
+    /// Returns the place of a value, unless the value or one that contains it comes from an alias.
     fn own(&self, parts: &[String]) -> Option<Place> {
         let mut pointer = String::new();
         let mut place = self.places.get(&pointer).filter(|place| place.defined_at.is_none())?;
@@ -285,7 +285,7 @@ impl Editing<'_> {
             let whole = if after == rest { (line.saturating_sub(self.newline().len()), rest) } else { (line, after) };
             candidates.push(candidate(whole.0, whole.1, ""));
         }
-        // The value shares its line, as in `- id: a` or inside braces: remove up to the next entry, or from the comma before.
+        // The value shares its line, as in `- id: a` or inside braces: remove up to the next entry, or from the comma before it.
         let next = self.text[end..].find(|c: char| !c.is_whitespace() && c != ',').map(|at| end + at);
         let next = next.filter(|next| !self.text[*next..].starts_with(['}', ']']));
         candidates.extend(next.map(|next| candidate(start, next, "")));
@@ -294,7 +294,7 @@ impl Editing<'_> {
         candidates
     }
 
-    /// Returns where a list's element starts: at its dash, or in a list in brackets, at its value.
+    /// Returns where an element of a list starts: at its dash or, if the list is in brackets, at its value.
     fn element_start(&self, place: Place) -> Option<usize> {
         self.dash(place).or(Some(place.value.start))
     }

@@ -175,7 +175,7 @@ fn free_step(surveyed: &Surveyed, wanted: &str) -> String {
     names.find(|name| surveyed.definition.step(name).is_none()).unwrap_or_else(|| wanted.to_owned())
 }
 
-/// Returns the error if no single edit of the text changes the value.
+/// Returns the error for a value that no single edit of the text can change.
 fn elsewhere(pointer: &str) -> Error {
     let what = format!("The value at '{}' cannot be changed by itself", pointer.escape_debug());
     Error::new(Code::InvalidArgument, what)

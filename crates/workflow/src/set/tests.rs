@@ -185,7 +185,7 @@ proptest! {
                 let least = comments(&text) - usize::from(remove) + written;
                 prop_assert!(comments(&after) >= least, "{}\n{}", text, after);
             }
-            // Steps that exist take any value, and arguments that exist can be removed.
+            // An edit may fail only if the argument to remove, or the step that gets the value, does not exist.
             None => {
                 let exists = if remove { before.pointer(&pointer).is_some() } else { before.pointer(&format!("/steps/{step}")).is_some() };
                 prop_assert!(!exists, "{pointer} in\n{text}");

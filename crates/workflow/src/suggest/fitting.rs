@@ -14,7 +14,7 @@ use crate::operations;
 use crate::output;
 use mcpkg_base::error::Result;
 
-/// The most values that are listed.
+/// Maximum number of listed values.
 const MOST: usize = 50;
 
 /// Something that can be written at a place.
@@ -91,7 +91,7 @@ pub fn values(surveyed: &Surveyed, pointed: &Pointed<'_>, partial: &str) -> Vec<
     found
 }
 
-/// Returns how well a value fits, lower is better: tags that the argument names decide first, then its name, then its type.
+/// Returns how well a value fits the argument; lower is better. Matching tags decide first, then the value's name, then its type.
 fn fits(pointed: &Pointed<'_>, name: &str, r#type: Option<&str>, tags: &[String]) -> u8 {
     let Some((_, argument)) = &pointed.argument else { return 6 };
     let has = |tag: &str| tags.iter().any(|own| own == tag);

@@ -165,7 +165,7 @@ impl Suggested {
     }
 }
 
-/// Returns the commands or the names of arguments that fit a pointer. Returns `None` if the pointer is a value's.
+/// Returns the commands or the names of arguments that fit a pointer. Returns `None` for the pointer of a value.
 fn names(pointer: &str, surveyed: &Surveyed, commands: &Reachable<'_>, words: &str) -> Result<Option<Vec<Fitting>>> {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     Ok(match parts.as_slice() {

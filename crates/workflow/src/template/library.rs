@@ -16,7 +16,7 @@ const EMBEDDED: [&str; 3] = [
     include_str!("embedded/delete_with_guard.yaml"),
 ];
 
-/// Completes template names.
+/// Shell completion for template names.
 pub const TEMPLATES: Names = Names::Stored(|typed| {
     let all = all(typed.db, typed.selection)?;
     let names = all.into_iter().map(|kept| kept.template.name).filter(|name| name.starts_with(typed.prefix));

@@ -14,7 +14,8 @@ pub struct Place {
     pub value: Span,
     /// For an alias: the position of the anchored value.
     pub defined_at: Option<Span>,
-    /// The text of a scalar on one line without escapes, so that the source is exactly the value.
+    /// The span of a scalar's text without its quotes. `None` if the text has escapes or several lines, because it then differs from
+    /// the value.
     pub exact: Option<Span>,
 }
 
@@ -63,7 +64,7 @@ enum Children {
 impl Places {
     pub(super) const ROOT: usize = 0;
 
-    /// Starts with only the root, which is the position of the whole text.
+    /// Returns positions with only the root, the value of the whole text.
     pub(super) fn new() -> Self {
         let place = Place { key: None, value: Span::BEGINNING, defined_at: None, exact: None };
         Self { nodes: vec![Node { place, children: Children::None }] }
@@ -109,7 +110,7 @@ impl Places {
         }
     }
 
-    /// Returns the position of a JSON pointer; `None` if the text has no such value.
+    /// Returns the position of the value at a JSON pointer; `None` if the text has no such value.
     pub fn get(&self, pointer: &str) -> Option<Place> {
         let mut node = Self::ROOT;
         for part in pointer.split('/').skip(1) {
@@ -121,7 +122,7 @@ impl Places {
         Some(self.of(node))
     }
 
-    /// Returns the position of a JSON pointer, or of its nearest existing parent.
+    /// Returns the position of the value at a JSON pointer, or else of its nearest existing parent.
     pub fn nearest(&self, pointer: &str) -> Place {
         let mut pointer = pointer;
         loop {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// Maximum length of a line in bytes; a line is one message.
 const LINE: usize = 16 << 20;
 
-/// Maximum number of bytes that a plugin may send before the next call starts.
+/// Maximum number of bytes that a plugin may send from the start of one call to the start of the next.
 const FLOOD: u64 = 64 << 20;
 
 /// The state of reading from a plugin: the number of bytes since the last call began, whether the list of tools

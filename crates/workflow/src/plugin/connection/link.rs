@@ -66,7 +66,7 @@ impl Listed {
 }
 
 impl Connection {
-    /// Lists the tools page by page, until there are at least `most` of them. Also returns why others were skipped.
+    /// Lists the tools page by page, until there are at least `most` of them. Also returns why invalid tools were skipped.
     pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
         let mut listed = Listed::default();
@@ -81,8 +81,8 @@ impl Connection {
         }
     }
 
-    /// Adds a page of tools, and returns the cursor of the next one. rmcp rejects a whole page if one of its tools is invalid, so
-    /// in that case each tool is parsed separately.
+    /// Adds a page of tools, and returns the cursor of the next page. rmcp rejects a whole page if one of its tools is invalid,
+    /// so in that case each tool is parsed separately.
     async fn page(&self, page: PaginatedRequestParams, listed: &mut Listed) -> Result<Option<String>, ServiceError> {
         match self.peer.list_tools(Some(page.clone())).await {
             Ok(page) => {
