@@ -50,8 +50,8 @@ impl CommandSource for Operations {
                 if !is_offered(entry) {
                     return None;
                 }
-                // Skip the user words of tools that are always listed. Nobody needs to search for these tools, and the user words
-                // of `search_commands` describe other commands.
+                // Add the user words (search words that users would type), except for tools that are always listed: nobody needs to
+                // search for these tools, and the user words of `search_commands` describe other commands.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }

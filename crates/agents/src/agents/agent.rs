@@ -29,7 +29,7 @@ pub struct Agent {
     pub client: Client,
     /// The way to run the agent without a screen; `None` if there is none.
     pub headless: Option<Headless>,
-    /// The format in which the agent reads MCP servers, and their files.
+    /// The format in which the agent reads MCP servers, and the files that contain them.
     pub servers: Dialect,
     /// The agent's own folder, relative to the home folder. A deploy root is never inside it.
     pub own_folder: &'static str,
@@ -52,7 +52,7 @@ pub struct Agent {
     pub original_user: &'static [OriginalPlace],
     /// The places below the deploy root that agentpack writes to with `scope: project`, in agentpack's order.
     pub original_project: &'static [OriginalPlace],
-    /// Folders of agentpack that the agent no longer reads (November 2026), each by the last part of its path.
+    /// Folders that agentpack writes to but that the agent no longer reads (November 2026), each by the last part of its path.
     pub no_longer_read: &'static [&'static str],
     /// Further places that import reads.
     pub imports: Imports,
@@ -64,9 +64,9 @@ pub struct Client {
     pub program: &'static str,
     /// The folder of the agent's own files, if it is not [`Agent::own_folder`] in the home folder.
     pub folder: Option<fn(&Homes) -> PathBuf>,
-    /// The file of MCP servers that the agent reads in every folder.
+    /// The user's file of MCP servers. The agent reads this file in whatever folder it works.
     pub user_file: fn(&Homes) -> PathBuf,
-    /// The name of the second file of MCP servers, if the agent reads either of two.
+    /// The name of a second file of MCP servers, if the agent reads either of two files.
     pub other_file: Option<&'static str>,
     /// Returns the entry that starts a program with arguments.
     pub start: fn(&str, &[String]) -> Value,

@@ -126,7 +126,7 @@ pub struct ProjectPlaces {
     /// The condition under which the agent reads AGENTS.md.
     pub agents_md: AgentsMd,
     /// The maximum total size in bytes of the AGENTS.md files from the root down to the folder where the agent is started. The
-    /// agent cuts the last one off.
+    /// agent cuts off the last file at this limit.
     pub agents_md_limit: Option<u64>,
     /// The file that the agent reads instead of AGENTS.md if a folder has both.
     pub agents_md_override: Option<&'static str>,

@@ -30,10 +30,10 @@ impl Finding {
     }
 }
 
-/// The maximum number of findings of one rule in one text. Further ones are not reported.
+/// The maximum number of findings of one rule in one text. Further findings are not reported.
 const MOST: usize = 100;
 
-/// The maximum number of characters of a text that are shown.
+/// The maximum length of a shown text, in characters.
 const SHOWN: usize = 64;
 
 /// The text to audit, and the findings so far.

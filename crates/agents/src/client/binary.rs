@@ -31,7 +31,7 @@ impl Binary {
         }
     }
 
-    /// Returns the name for JSON output: `another`.
+    /// Returns the name for JSON output, such as `another`.
     pub const fn name(self) -> &'static str {
         match self {
             Binary::This => "this",

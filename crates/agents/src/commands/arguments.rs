@@ -35,7 +35,7 @@ pub fn all(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&
     arguments
 }
 
-/// Copies descriptions and whether a value is required from `before` to the arguments with the same names.
+/// For each argument that is also in `before`, copies its description, and whether a value is required.
 pub fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
     for argument in &mut arguments {
         if let Some(known) = before.iter().find(|known| known.name == argument.name) {

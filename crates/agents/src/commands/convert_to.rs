@@ -22,7 +22,7 @@ pub enum Unsayable {
 pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     let mut text = words::text(file, known, Spelling::Numbers);
     let shell = starts_of_shell(&text).len();
-    // A space within shell code would change the code.
+    // `words::text` breaks up placeholders with spaces. A space within shell code would change the code.
     if shell > 0 && words::breaks_up(file, Spelling::Numbers) {
         return Err(Unsayable::Placeholders);
     }
@@ -50,7 +50,7 @@ pub fn runs_in_opencode(file: &str) -> bool {
 
 /// Returns the file of a command for Gemini.
 pub fn gemini(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
-    // A space within shell code would change the code.
+    // `words::text` breaks up placeholders with spaces. A space within shell code would change the code.
     if !starts_of_shell(words::body(file)).is_empty() && words::breaks_up(file, Spelling::OneLine) {
         return Err(Unsayable::WouldRun);
     }

@@ -79,7 +79,7 @@ pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piec
     pieces
 }
 
-/// Escapes what Claude Code would take for a placeholder. A placeholder after a backslash stays as it is, because
+/// Escapes what Claude Code would take for a placeholder. A placeholder after a backslash stays unchanged, because
 /// another backslash would not escape it.
 pub fn escape(text: &str, names: &[String]) -> String {
     let mut escaped = String::with_capacity(text.len());

@@ -131,7 +131,7 @@ fn without_keys(front: &str) -> Cow<'_, str> {
     while let Some(key) = has(&left) {
         let less = matter::replace(&left, key, "");
         if less == left {
-            // Not one key per line, as in `{description: a, model: b}`.
+            // The keys are not on separate lines, as in `{description: a, model: b}`. Keep only the description.
             let description = keys(&left).and_then(|keys| keys.map.get("description")?.as_str().map(str::to_owned));
             let line = description.map(|text| matter::line("description", &text)).unwrap_or_default();
             return matter::between_marks(&line).into();

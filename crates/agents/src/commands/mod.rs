@@ -1,7 +1,7 @@
 //! Converts between a prompt and a slash command's file.
 //!
 //! The file begins with the imported front matter, if any, updated where the prompt's attributes differ. An imported command
-//! keeps its text and the placeholders of the agent it came from ([`dialect`]), and they are filled in as that agent does
+//! keeps its text and the placeholders of the agent it came from ([`dialect`]). mcpkg fills them in as that agent does
 //! ([`fill`]). A deploy writes a Claude Code file ([`convert`]); the files for other agents are made from that one
 //! ([`convert_to`], [`words`], [`skill`]).
 
@@ -207,15 +207,16 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
     let mut front = front_of(attributes, text);
     let is_toml = || attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);
     if front.is_empty() && is_toml() && matches!(matter::split(text), Ok(Some(_))) {
-        // A TOML file has no front matter. An empty one comes first, so that Claude Code does not read the text's own `---` as one.
+        // The prompt comes from a TOML file, which has no front matter, and its text begins with `---`. Put empty front matter
+        // first, so that Claude Code does not read that text as front matter.
         front = "---\n---\n".to_owned();
     }
     let names = names_of(&front);
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
-/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. If [`to_file`] writes the
-/// resulting prompt, it gives the edited file again. Fails if the file has no text. Also fails for a Jinja template if anything
+/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. From the resulting prompt,
+/// [`to_file`] writes the edited file again. Fails if the file has no text. Also fails for a Jinja template if anything
 /// but the front matter was edited.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;

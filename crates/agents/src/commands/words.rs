@@ -116,8 +116,8 @@ pub fn runs_something(file: &[u8]) -> bool {
     memchr::memmem::find_iter(file, b"!`").any(begins)
 }
 
-/// Returns a text in which the agent finds no placeholder. A space breaks up what would be one, because these agents
-/// have no escape.
+/// Returns a text in which the agent finds no placeholder. What would be a placeholder is broken up by a space, because
+/// these agents have no escape.
 fn as_text(text: &str, spelling: Spelling) -> Cow<'_, str> {
     match spelling {
         Spelling::Words => text.into(),
@@ -201,8 +201,8 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// Returns the description of an argument. Without a description, returns the position in the user's input for an
-    /// unnamed word, and `None` for a named word.
+    /// Returns the description of an argument. Without a description, an unnamed word is described by its position in the
+    /// user's input, and `$ARGUMENTS` as the whole input. `None` for a named argument without a description.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =

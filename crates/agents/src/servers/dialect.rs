@@ -13,7 +13,7 @@ pub struct Dialect {
     pub project: Option<&'static str>,
     /// Another file in a project that the agent reads instead if both exist.
     pub hidden_by: Option<&'static str>,
-    /// The keys of the file with servers or hooks, which import keeps. `None` if the file contains nothing else.
+    /// The keys that import keeps, which contain servers or hooks. `None` if the file contains nothing else.
     pub keeps: Option<&'static [&'static str]>,
     /// The references that the agent replaces with values.
     pub expansion: Expansion,
@@ -29,7 +29,7 @@ pub struct Dialect {
     pub cwd: bool,
     /// The key that enables or disables an entry, and its value for enabled.
     pub switch: Option<(&'static str, bool)>,
-    /// Whether the agent takes the value of a variable for a reference if it looks like a variable's name.
+    /// Whether the agent takes the value of a variable for a reference if the value looks like a variable's name.
     pub names_are_variables: bool,
 }
 

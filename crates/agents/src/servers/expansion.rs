@@ -10,7 +10,7 @@ pub struct Expansion {
     pub bare: bool,
     /// `${NAME}` and `${NAME:-default}`.
     pub braced: bool,
-    /// The start of a reference to a variable that ends with `}`: `${env:` or `{env:`.
+    /// The start of a reference to a variable: `${env:` or `{env:`. The reference ends with `}`.
     pub named: Option<&'static str>,
     /// `${input:id}`.
     pub inputs: bool,

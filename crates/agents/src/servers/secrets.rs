@@ -14,7 +14,7 @@ use super::expansion::{is_variable, without_defaults};
 use mcpkg_base::redact::{holds_token, names_user};
 use mcpkg_store::servers::{Definition, Part, Text};
 
-/// Words in the name of a secret: of an option, of a parameter in a URL, or of a key.
+/// Words that show that an option, a URL parameter or a key holds a secret, if its name contains one of them.
 const SECRET_WORDS: &[&str] =
     &["apikey", "auth", "bearer", "credential", "key", "passwd", "password", "secret", "signature", "token"];
 

@@ -32,9 +32,9 @@ pub enum Reads {
     Settings,
 }
 
-/// Words in lowercase of which a text must contain one, and a regular expression without Unicode classes that is then
-/// searched for. Case does not matter. If the expression has a group, the group is the finding. What an expression takes
-/// ends with the line, or a few lines later, so that a search takes linear time.
+/// Words in lowercase, and a regular expression without Unicode classes. A text is searched for the expression only if it
+/// contains one of the words. Case does not matter. If the expression has a group, the group is the finding. A match ends
+/// in the line where it begins, or a few lines later, so that a search takes linear time.
 #[derive(Debug)]
 pub struct Pattern(pub &'static [&'static str], pub &'static str);
 

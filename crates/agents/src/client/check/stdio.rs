@@ -71,7 +71,7 @@ enum Line {
     Cancelled,
 }
 
-/// The sizes in bytes of the beginning and the end of a server's standard error that are kept.
+/// How much of a server's standard error is kept, in bytes: its beginning and its end.
 const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 
 /// The maximum time to wait for a server to exit after it closed its output. The pipe closes a moment before the
