@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 /// The maximum number of critical findings that are shown before a question.
 const MOST: usize = 20;
 
-/// Audits the content of a file, and adds what was found. Returns whether it is text that is small enough.
+/// Audits the content of a file, and adds what was found. Returns false, without an audit, if the content is not text
+/// or is too large.
 pub fn add(report: &mut Report, path: &str, content: &NewContent) -> Result<bool> {
     if !content.is_text() || content.size() > file::TEXT {
         return Ok(false);
@@ -45,7 +46,7 @@ pub fn critical_lines(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Fails if there are critical findings and nobody can be asked about them: `--yes` does not let them in. `what` begins a
+/// Fails if there are critical findings and nobody can be asked about them: `--yes` does not accept them. `what` begins a
 /// sentence, such as `The source 'kit'`, and `hint` says how to go on without these files.
 pub fn refuse(report: &Report, what: &str, hint: &str, context: &Context) -> Result<()> {
     let critical: Vec<&Finding> = report.critical().collect();

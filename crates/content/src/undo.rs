@@ -1,4 +1,4 @@
-//! How `mcpkg undo` reverts changes of prompts, resources and skills, of the selected project, and of folder bindings.
+//! Implements `mcpkg undo` for prompts, resources and skills, for the selection of a project, and for folder bindings.
 
 use uuid::Uuid;
 

@@ -11,7 +11,7 @@ use mcpkg_core::op::{Body, Table};
 /// The width of the text in columns.
 const WIDTH: usize = 79;
 
-/// The maximum number of findings of one rule that are listed.
+/// The maximum number of findings that are listed for each rule.
 const LISTED: usize = 5;
 
 /// Returns the findings by rule, for people.

@@ -16,8 +16,8 @@ use mcpkg_store::links::Link;
 /// A copy or variant (see [`crate::same`]) that may be written: its record in the database, and its file.
 pub type Candidate = (Link, File);
 
-/// Copies and variants that can only be written together, because they belong to one skill. Any other one is a group of its
-/// own.
+/// Copies and variants that can only be written together, because they belong to one skill. Any other copy or variant is a
+/// group of its own.
 pub type Group = Vec<Candidate>;
 
 /// Returns `files` and `others` together. If both have a file at the same path, the one in `others` is returned, unless

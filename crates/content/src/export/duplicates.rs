@@ -15,8 +15,8 @@ use crate::same::Duplicate;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 
-/// Returns the links to write. Each leads to one of `files`, or to a folder with some of them, which keep their roles
-/// behind the link ([`is_one_thing`]). The link's own path must be free.
+/// Returns the links to write. Each link leads to one of `files`, or to a folder with some of them. Agents must treat
+/// these files the same at the link as at their own paths ([`is_one_thing`]). The link's own path must be free.
 pub(crate) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
@@ -118,7 +118,7 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
 }
 
 /// Returns the copies, each with one of these files as its original. An import records the first of several equal files as
-/// the original, but the export may have put the item at the path of another one.
+/// the original, but the export may have put the item at the path of another of these files.
 fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     let mut beside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in copies {

@@ -1,8 +1,8 @@
 //! `mcpkg export`: writes the project as plain files that import back to the same content.
 //!
 //! First the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in memory
-//! ([`back`]): the manifest lists each file that would not restore its item, and only those [`duplicates`] are kept that
-//! would be recognized. Finally the files are written ([`write`]), and then the manifest.
+//! ([`back`]): the manifest lists each file that would not restore its item, and of the [`duplicates`], only those are kept
+//! that an import would recognize as duplicates. Finally the files are written ([`write`]), and then the manifest.
 
 pub(crate) mod back;
 pub(crate) mod duplicates;

@@ -46,7 +46,8 @@ impl Gathered {
         if !placed.clashes.is_empty() {
             return Err(place::clashing(&placed.clashes));
         }
-        // Files that belong to only one agent may contain secrets, so their original bytes must not be stored.
+        // Files that belong to only one agent may contain secrets, so their original bytes must not be stored as a
+        // duplicate.
         let file_at = |path: &str| {
             let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
             let (file, to) = &files[at];

@@ -87,8 +87,8 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     commands::drop_replaced(&mut prompt.attributes, &content);
-                    // Text with arguments from parameters is a Jinja template, and text with `template: false` is not a
-                    // template. Neither is a command in an agent's syntax.
+                    // With arguments from parameters, the text is a Jinja template. With `template: false`, it is plain
+                    // text. In both cases it is not a command in an agent's syntax.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }

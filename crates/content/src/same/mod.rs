@@ -56,7 +56,8 @@
 //!    ([`is_variant`]), the stored one stays.
 //! 3. *Export* writes each duplicate to its path, but only if an import would find it there and no other item would
 //!    change ([`crate::export::duplicates`]). It writes a copy with the item's current bytes, and a variant with the
-//!    bytes that were imported. So it skips a variant after its original has changed; the next deploy writes it again.
+//!    bytes that were imported. So it skips a variant whose original has changed; the next deploy writes that variant
+//!    again.
 //! 4. *Sync* updates the copies of a file that it writes. It skips variants whose original has changed, since their
 //!    text is outdated ([`crate::sync`]).
 //!
@@ -64,9 +65,9 @@
 //! text and one for each section of the block. No single item restores the file's bytes, so the file is stored as a
 //! variant of itself.
 //!
-//! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so mcpkg
-//! does not store their bytes. If such a file was stored with changes, the reason is stored like a duplicate, and an export
-//! shows it.
+//! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so mcpkg stores
+//! their bytes only after removing these. If such a file was stored with changes, the reason is stored like a duplicate,
+//! and an export shows it.
 
 pub mod record;
 pub mod variants;

@@ -48,7 +48,7 @@ const READ: i64 = 1000;
 struct State {
     /// The version of mcpkg that made the repository. Another version may lay out the files differently.
     made_by: String,
-    /// The number of the newest event at that time.
+    /// The repository is up to date with all events up to this number.
     trail: i64,
     /// The plugins, by the keys of their projects.
     plugins: BTreeMap<String, Made>,
@@ -169,7 +169,7 @@ fn make(context: &Context, route: &Route, folder: &Path, limits: &Limits<'_>) ->
     state.write(folder)
 }
 
-/// Lays a project out as a plugin. It keeps its version if its files are the same as before.
+/// Lays a project out as a plugin. The plugin keeps its version if its files are the same as before.
 fn laid_out(db: &Db<'_>, project: &Project, before: &State, others: &[Plugin], trail: i64) -> Result<(Plugin, Made)> {
     let mut wish = Wish::default();
     let mut plugin = of_project(db, project, &wish)?;

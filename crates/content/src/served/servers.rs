@@ -52,8 +52,8 @@ pub(super) fn list(context: &Context, route: &Route, query: &str) -> Result<Answ
     Ok(Answer::json(StatusCode::OK, &json!({ "servers": found, "metadata": metadata })))
 }
 
-/// Answers a request for one server. Without a version, the answer is a list of this server. Otherwise it is the server
-/// itself, if it has the version or if the version is `latest`.
+/// Answers a request for one server. Without a version, the answer is a list that contains only this server. Otherwise
+/// it is the server itself, if the server has the version or if the version is `latest`.
 pub(super) fn one(context: &Context, route: &Route, name: &str, version: Option<&str>) -> Result<Answer> {
     let is_it = |server: &Value| {
         let of = &server["server"];

@@ -125,7 +125,7 @@ pub fn mark(text: &str) -> Option<Problem> {
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))
 }
 
-/// Checks the paths of the files of the skill in `folder`, that `SKILL.md` is among them, and that it is not too large.
+/// Checks the paths of a skill's files. Also checks that `SKILL.md` is among the files and is not too large.
 pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut paths: HashMap<String, String> = HashMap::new();

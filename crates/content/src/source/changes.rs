@@ -17,7 +17,7 @@ enum Change {
     New,
     Changed,
     Deleted,
-    /// Both sides changed it, so a person has to decide.
+    /// Both sides changed the item, so a person has to decide.
     Undecided,
 }
 

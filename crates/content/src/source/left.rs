@@ -39,7 +39,7 @@ pub fn hints(account: &Account, documents: &str, again: &str) -> Vec<String> {
     hints
 }
 
-/// Returns the path to name: a folder for the files in a folder of an agent's folder. `.claude/hooks/a.sh` -> `.claude/hooks`.
+/// Returns the path that a hint names: the first two parts of `path`. `.claude/hooks/a.sh` -> `.claude/hooks`.
 fn unit(path: &str) -> &str {
     path.match_indices('/').nth(1).map_or(path, |(end, _)| &path[..end])
 }

@@ -68,7 +68,7 @@ pub enum Done {
     Pending,
     /// The source deleted the file, but the project changed the item. The item stays, and its deletion is proposed.
     ProposedDelete,
-    /// The item is skipped, because the source with this name already uses the item's name.
+    /// The item is skipped, because another source already uses the item's name. The text is the name of that source.
     NameTaken(String),
 }
 

@@ -141,7 +141,8 @@ impl News {
     }
 }
 
-/// Shows what the updates change and what an audit found in it, and asks a person. Asks nothing if no item changes.
+/// Shows what the updates change and what an audit found in the changed files, and asks a person. Asks nothing if no
+/// item changes.
 fn ask(all: &[(&SourceRow, Result<Option<News>>)], context: &Context) -> Result<()> {
     let mut bodies = Vec::new();
     let mut count = 0;
@@ -219,7 +220,8 @@ impl Update {
         Ok(choice)
     }
 
-    /// Reads the new version of a source; `None` if nothing changed. `origin` has the options to read it with.
+    /// Reads the new version of a source; `None` if nothing changed. `origin` contains the options that select the
+    /// files to read.
     fn contents(
         &self,
         row: &SourceRow,

@@ -52,7 +52,7 @@ pub fn store_bulk<'c>(context: &'c Context, offer: &Offer, contents: &Contents) 
     Bulk::store(context, items.zip(&offer.actions), [], cancelled)
 }
 
-/// Returns the row that records the item of a file. It becomes the base of the next update.
+/// Returns the row that records the item of a file. The row becomes the base of the next update.
 pub fn row(db: &Db<'_>, taken: &SourceFile, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),

@@ -115,8 +115,8 @@ impl Links {
         Ok(())
     }
 
-    /// Creates the new links below `top`, which must be a real path. Skips paths at which there is something. Returns the
-    /// created links.
+    /// Creates the new links below `top`, which must be a real path. Skips paths that already exist. Returns the created
+    /// links.
     pub(super) fn make(&self, top: &Path) -> Result<Vec<(&str, &str)>> {
         let mut folders = Folders::below(vec![top.to_path_buf()]);
         let mut made = Vec::new();

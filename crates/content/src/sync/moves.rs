@@ -78,7 +78,7 @@ pub(super) fn settle(all: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<
 }
 
 /// Returns whether a new file should replace the file of the prompt `ours`, because the prompt was renamed in the project.
-/// The file must be unchanged since the last sync.
+/// The old file must be unchanged since the last sync.
 pub(super) fn gives_up(db: &Db<'_>, contents: &Contents, base: &Base, ours: &Stored) -> Result<bool> {
     let Some(there) = contents.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
     let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };

@@ -13,8 +13,7 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Sync};
 
-/// Returns whether neither the project nor the folder `top` has changed since `sync` finished, if that sync left nothing to
-/// do.
+/// Returns whether `sync` left nothing to do, and neither the project nor the folder `top` has changed since.
 ///
 /// As in git's index, a file is unchanged if it has the same size, times and inode, and if its times are older than the time
 /// of the last look. A folder with the same metadata contains the same entries.
@@ -32,7 +31,7 @@ pub(super) fn is_unchanged(db: &Db<'_>, project: &Project, sync: &Sync, top: &Pa
     Ok(same && count > 0)
 }
 
-/// Looks up files in a folder one after the other. It keeps the last subfolder open, because it is much cheaper to find a
+/// Looks up files in a folder one after the other. Keeps the last subfolder open, because it is much cheaper to find a
 /// file from there than from the root of the file system.
 struct Tree<'t> {
     top: &'t Path,

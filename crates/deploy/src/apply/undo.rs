@@ -37,8 +37,9 @@ fn try_recover(context: &Context) -> Result<()> {
     }
 }
 
-/// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after completed ones. If one
-/// fails, the others are still finished. Journals from other machines are never touched ([`journal::unfinished`]).
+/// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after completed ones. If this
+/// fails for one apply, the others are still finished. Journals from other machines are never touched
+/// ([`journal::unfinished`]).
 pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
     let (ours, _) = journal::unfinished(context)?;
     journal::sweep(context, &ours)?;

@@ -52,7 +52,7 @@ pub enum Collisions {
     #[default]
     Refused,
     /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If
-    /// the agent reads the file only under its name ([`Form::has_a_free_name`]), the deploy is refused.
+    /// the agent reads the file only under this name ([`Form::has_a_free_name`]), the deploy is refused.
     Settled,
 }
 

@@ -47,7 +47,7 @@ pub enum Form {
     Converted(Spelling),
     /// A command as TOML, with its arguments spelled out.
     CommandToml(Spelling),
-    /// A subagent from a TOML file as Markdown: mcpkg's front matter, then its text.
+    /// A subagent, converted from TOML to Markdown: mcpkg's front matter, then the subagent's text.
     OfToml,
     /// A command or skill, rewritten so that no agent runs what is plain text for the agent that it was written for.
     Inert(Acts),
@@ -87,7 +87,7 @@ pub struct Part {
     pub layer: Layer,
     /// Facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
-    /// The path from which the module was imported, relative to its root.
+    /// The path from which the module was imported, relative to the imported folder.
     pub home: Option<String>,
 }
 

@@ -72,8 +72,8 @@ pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: 
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
 }
 
-/// Returns the text that the last deploy wrote to each file that was changed since, by path. Only for a person at a
-/// shell.
+/// Returns the text that the last deploy wrote to each file that was changed since, by path. Empty unless a person at a
+/// shell asks.
 fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<String, String>> {
     let drifted =
         |path: &str| prepared.plan.changes.iter().any(|change| change.drifted && change.path.to_string_lossy() == path);
@@ -94,8 +94,8 @@ fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<Stri
     })
 }
 
-/// Returns the texts of a file that was changed both on disk and in the project since it was deployed. `None` for any
-/// other change.
+/// Returns the three texts of a file that was changed both on disk and in the project since it was deployed: the
+/// deployed one, that on disk, and the project's. `None` for any other change.
 fn three_texts(change: &Change, deployed: &mut HashMap<String, String>) -> Option<Value> {
     let base = deployed.remove(change.path.to_string_lossy().as_ref())?;
     let text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes?).ok().map(str::to_owned);
@@ -106,7 +106,7 @@ fn three_texts(change: &Change, deployed: &mut HashMap<String, String>) -> Optio
 /// Adds the diff of a change, or the reason why there is no diff, to the change's JSON.
 pub(super) fn add(change: &mut Value, text: &Result<String, String>) {
     match text {
-        // The text is empty if only the mode differs, or if it is a link.
+        // The text is empty if only the file's mode differs, or if the file is a link.
         Ok(text) if text.is_empty() => {}
         Ok(text) => change["unified"] = json!(text),
         Err(why) => change["no_diff"] = json!(why),

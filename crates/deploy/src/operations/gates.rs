@@ -15,8 +15,8 @@ pub fn unconfirmed(command: &str) -> Error {
         .hint("--yes approves it")
 }
 
-/// Refuses changes to files that mcpkg did not write or that changed since, unless the user adopts them. `look` is the
-/// command that shows these changes.
+/// Refuses changes to files that mcpkg did not write, or that were changed since mcpkg wrote them, unless the user
+/// adopts these files. `look` is the command that shows these changes.
 pub fn check_adopt(changes: &[Change], adopted: &Adopted, look: &str) -> Result<()> {
     let refused = changes.iter().filter(|change| change.adopt && !adopted.has(&change.path));
     let mut paths: Vec<String> = refused.map(|change| change.path.display().to_string()).collect();

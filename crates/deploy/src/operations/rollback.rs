@@ -214,8 +214,8 @@ impl Rollback {
     }
 }
 
-/// Refuses a missing root if files are deployed below it. Its disk may only be unmounted, and forgetting the files
-/// would make it impossible to roll them back later.
+/// Refuses a missing root if files are deployed below it. The root's disk may just be unmounted, and forgetting the
+/// files would make it impossible to roll them back later.
 fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     let root = &site.place.root;
     if Path::new(root).is_dir() {

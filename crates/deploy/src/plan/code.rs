@@ -17,7 +17,7 @@ use mcpkg_store::servers::{Part, Text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub targets: Vec<String>,
-    /// The file that defines it.
+    /// The file that defines the program or the server.
     pub path: String,
     /// The command that agents run, or the server that they connect to.
     pub runs: String,

@@ -259,7 +259,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Whether a file that gets a block still has exactly the text that was imported from it, and keeps all of it.
+    /// Whether a file still has exactly the text that was imported from it, and keeps this text when it gets a block.
     fn keeps_imported(&self, desired: &Desired, output: &Output, text: &[u8]) -> bool {
         let text = text.trim_ascii();
         let is_from_it = |part: &Part| part.bytes.trim_ascii() == text && self.is_home(output, part);

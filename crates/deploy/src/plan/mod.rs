@@ -162,13 +162,14 @@ pub struct Change {
     pub after: After,
     /// The reason for the change, as text for the user.
     pub reason: String,
-    /// Whether the change overwrites or deletes a file that mcpkg did not write or that changed since.
+    /// Whether the change overwrites or deletes a file that mcpkg did not write, or that was changed since mcpkg wrote
+    /// it.
     pub adopt: bool,
     /// Whether the file was changed since mcpkg wrote it.
     pub drifted: bool,
     /// Why the disk differs from the desired state.
     pub drift: Drift,
-    /// Who owns the file afterwards.
+    /// Who owns the file after the change.
     pub keep: Keep,
     /// Attributes of a restored file other than its bytes and mode.
     pub attributes: Option<Attributes>,

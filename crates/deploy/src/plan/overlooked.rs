@@ -54,7 +54,8 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     let title = config.target.facts().title;
     Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
         let hiding = found.path.display();
-        // If both files contain the same text, do not suggest the line: the agent would load the text twice.
+        // If both files contain the same text, do not suggest the line `@AGENTS.md`: the agent would load the text
+        // twice.
         let users = found.users_text();
         let stands_in_both = desired
             .output(&path)

@@ -289,7 +289,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     let details = || json!({"module_id": id});
     let reference = raw.reference.unwrap_or_else(|| "main".to_owned());
     for (what, text) in [("url", &raw.url), ("ref", &reference)] {
-        // Git would treat such a text as an option.
+        // Git would treat a text that begins with `-` as an option.
         if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
             let why = format!("the {what} `{}` of module `{id}` is invalid", text.escape_debug());
             return Err(refuse(path, place, &why, details()));

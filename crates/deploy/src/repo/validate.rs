@@ -105,8 +105,9 @@ impl Candidate<'_> {
         }
     }
 
-    /// Checks that `allowed-tools` in a command's front matter allows the shell commands in its text. Text with `!bash`
-    /// needs `Bash(...)`, or this is an error. Other shell commands need `Bash`, or this is a warning.
+    /// Checks that `allowed-tools` in a command's front matter allows the shell commands in its text. If the text
+    /// contains `!bash`, a missing `Bash(...)` is an error. For other shell commands, a missing `Bash` is only a
+    /// warning.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

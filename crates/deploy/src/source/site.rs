@@ -29,7 +29,7 @@ pub struct Site {
     pub source: Source,
     /// The place: source, machine and root. Snapshots, deployed files and tokens refer to it.
     pub place: PlaceKey,
-    /// The base folders of the relative paths that files are deployed to.
+    /// The folders that the paths of deployed files are relative to.
     pub bases: Bases,
     pub profile: String,
     /// The user's choice of targets: `all`, or names separated by commas.

@@ -33,7 +33,7 @@ pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
     if context.database().exists() { reply } else { reply.hint("no database was created") }
 }
 
-/// Returns the reply for when there is nothing to do, or when the rest needs a person and there is none.
+/// Returns the reply for when there is nothing to do, or nothing that can be done without asking a person.
 pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     let agents = plural::count(found.budgets.len(), "agent");
     let read = if found.budgets.len() == 1 { "reads" } else { "read" };

@@ -83,7 +83,7 @@ impl Screen {
         }
     }
 
-    /// Returns a path relative to the folder, or as `~/...`, if it is below one of them.
+    /// Shortens a path: below the folder, it becomes relative to the folder; below the home folder, it becomes `~/...`.
     fn path(&self, path: &Path) -> String {
         if let Ok(rest) = path.strip_prefix(&self.folder) {
             return rest.display().to_string();

@@ -19,7 +19,7 @@ const NO_VERSION: &str = "0.0.0";
 const IMPORTED: [&str; 4] =
     [".claude-plugin/plugin.json", "plugin.json", ".codex-plugin/plugin.json", ".cursor-plugin/plugin.json"];
 
-/// What the user wants a plugin to be called and described as.
+/// The name, version, description and owner that the user wants a plugin to have.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     pub name: Option<String>,

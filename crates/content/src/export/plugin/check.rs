@@ -1,4 +1,4 @@
-//! Notes every item that an import of the plugin would not restore, unless a remark says so already.
+//! Adds a remark on every item that an import of the plugin would not restore, unless there is such a remark already.
 
 use std::collections::{BTreeMap, HashMap};
 

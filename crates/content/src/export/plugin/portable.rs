@@ -32,8 +32,8 @@ pub(super) struct Portable {
     pub lost: Vec<(String, &'static str)>,
 }
 
-/// Returns the entry of a server, in which the plugin's folders already have the names of the specification. The error is
-/// the reason why there is none.
+/// Returns the entry of a server. `definition` must already use the specification's names for the plugin's folders. The
+/// error is the reason why the server cannot have an entry.
 pub(super) fn entry(definition: &Definition) -> Result<Portable, &'static str> {
     let mut portable = Portable { entry: Map::new(), lost: Vec::new() };
     match definition.transport {

@@ -36,8 +36,8 @@ impl Only {
         })
     }
 
-    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file. If no pattern
-    /// names files, all files match.
+    /// Returns whether a pattern names the file or a folder above it, and no pattern excludes the file. If all patterns
+    /// exclude files, every other file is taken.
     pub fn takes(&self, relative: &str) -> bool {
         (self.named.is_empty() || self.names(relative)) && !matches(&self.excluded, relative)
     }

@@ -17,8 +17,8 @@ use mcpkg_store::{Db, search};
 const BATCH: usize = 64;
 
 /// Carries out the plan. Calls `written` regularly with the number of items so far; if it returns an error, the import
-/// stops. `indexed` contains the keys of the words that [`super::bulk`] indexed before the transaction, by the indexes
-/// of their items.
+/// stops. `indexed` maps the index of an item to the key under which [`super::bulk`] indexed the item's words before
+/// the transaction.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,

@@ -49,8 +49,8 @@ impl<'c> Bulk<'c> {
         Ok(Self { contents, words, indexed })
     }
 
-    /// Returns the keys under which words were indexed before the transaction, by the indexes of their items. Call this
-    /// in the transaction that writes the items.
+    /// Returns a map from the index of an item to the key under which the item's words were indexed before the
+    /// transaction. Call this in the transaction that writes the items.
     pub fn keys(&self, db: &Db<'_>, project: &Project) -> Result<HashMap<usize, i64>> {
         Ok(self.indexed.iter().copied().zip(self.words.claim(db, project.id)?).collect())
     }

@@ -137,7 +137,7 @@ pub fn in_folder(path: &[&str]) -> Option<OwnFile> {
     })
 }
 
-/// Returns whether the path leads through a folder in which agents may read.
+/// Returns whether a part of the path is the name of an agent's folder ([`is_folder`]).
 pub fn lies_in_folder(relative: &str) -> bool {
     relative.split('/').any(is_folder)
 }

@@ -118,8 +118,8 @@ fn describes_skill(text: &[u8]) -> bool {
     keys_in(text).is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// Returns the plugin's folder that a file's path proves: the parent of a folder for manifests, or a subfolder of `plugins`
-/// at the root.
+/// Returns the folder that must be a plugin because it contains a file at this path: the parent of a folder for manifests,
+/// or a subfolder of `plugins` at the root.
 fn plugin_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     if let [first, plugin, _, ..] = parts[..]

@@ -52,8 +52,8 @@ pub struct Places {
 const BY_ENDING: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
-    /// Returns the places in an exported folder. A skill cannot be named after that folder, whose name is arbitrary. `read`
-    /// returns the contents of files that decide what others become, such as manifests of plugins.
+    /// Returns the [`Places`] of an exported folder. A skill cannot be named after that folder, whose name is arbitrary.
+    /// `read` returns the contents of files that decide what others become, such as manifests of plugins.
     pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone, read: ReadFile<'_>) -> Self {
         let plugins = Plugins::read(paths.clone(), read);
         let mut folders = Folders::of(paths, &plugins, read);
@@ -61,7 +61,7 @@ impl Places {
         Self { folders, plugins, ..Self::default() }
     }
 
-    /// Returns the places of files in an exported folder.
+    /// Like [`Places::of_export`], but takes the files themselves.
     pub fn of_files(files: &[&File]) -> Self {
         let read = |path: &str| {
             let at = files.iter().find(|file| file.relative == path)?;
@@ -72,7 +72,8 @@ impl Places {
         Self::of_export(paths.into_iter(), &read)
     }
 
-    /// Returns the places of files at `paths` in a folder called `name`. `is_named` means that the user named that folder.
+    /// Returns the [`Places`] of a folder called `name` that contains files at `paths`. `is_named` means that the user
+    /// named that folder.
     pub fn of_folder<'p>(
         paths: impl Iterator<Item = &'p str> + Clone,
         kind: Option<Kind>,

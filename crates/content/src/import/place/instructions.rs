@@ -81,7 +81,8 @@ impl Placing {
         if instructions.is_empty() && users.is_none() && import.is_none() {
             return Ok(false);
         }
-        // The single file that contains everything in the block; `None` if there is no such file.
+        // The file that this file is reported as a duplicate of: that of the last section, or the imported AGENTS.md.
+        // `None` if a section is in no other file.
         let mut original = Some(import.unwrap_or_default());
         let applies = Scope::default().within(&to.scope).applies;
         for (name, text) in instructions {
@@ -121,8 +122,8 @@ impl Placing {
         // When a deploy writes a rule to a file of its own, it may change characters of the name.
         let as_file = Rule { stem: forms::file_letters(&rule.stem), ..rule.clone() };
         for rule in [&rule, &as_file] {
-            // A deploy writes a section for several folders into one file in each of them. Each of these files has one of the
-            // globs.
+            // If a section applies to several folders, a deploy writes it into a file in each of these folders. So each of
+            // these files covers only one of the section's globs.
             let covers = |own: &Applies| variants::covers(own, applies);
             if let Some(at) = self.known.instructions(items, rule, None, covers)? {
                 return Ok(Some(at));
@@ -178,8 +179,8 @@ impl Placing {
         Ok(None)
     }
 
-    /// Replaces a subagent with the file that a deploy wrote it from. This happens if the subagent's agent supports fewer
-    /// fields. Returns whether there is such a subagent.
+    /// Replaces a subagent with the file that a deploy wrote the subagent from. This happens if the subagent's agent
+    /// supports fewer fields. Returns whether there is such a subagent.
     fn takes_over_subagent(&mut self, file: &File, to: &Destination) -> Result<bool> {
         let name = to.wanted_name();
         let bytes = file.content.bytes()?;
@@ -199,8 +200,8 @@ impl Placing {
         Ok(false)
     }
 
-    /// Replaces a rule with the file that a deploy wrote it from. The rule must contain no more than a deploy writes. Returns
-    /// whether there is such a rule.
+    /// Replaces a rule with the file that a deploy wrote the rule from. The rule must contain no more than a deploy writes.
+    /// Returns whether there is such a rule.
     fn takes_over_rule(&mut self, file: &File, to: &Destination, scope: &Scope) -> Result<bool> {
         // A deploy names a rule after the path of its original, if the original applies to a folder.
         let stem = match (to.role, to.form, to.scope.is_empty()) {

@@ -146,7 +146,7 @@ impl Placing {
         }
     }
 
-    /// Finds the equal file for all agents, if a file is in one client's folder of a plugin. For example,
+    /// For a file in one client's folder of a plugin, finds the equal file that is for all agents. For example,
     /// `com.github.copilot/hooks/a.sh` -> `hooks/a.sh`.
     fn for_all(&self, file: &File, content: &NewContent) -> Option<usize> {
         let folder = client_of(&file.relative)?.imports.namespace?;
@@ -173,8 +173,8 @@ impl Placing {
                 self.duplicate(file, at);
                 return Ok(());
             }
-            // The placed file may be the variant that a deploy writes from this file for an agent that would do more
-            // with its text. Then this file is the original.
+            // If this file's agent does not fill in arguments, the placed file may be the variant that a deploy writes
+            // from this file for an agent that does. Then this file is the original.
             if at >= self.known.listed
                 && to.agent.is_some_and(|agent| !inert::fills_in_arguments(agent))
                 && let Ok(text) = std::str::from_utf8(&item.content.bytes()?)
@@ -202,7 +202,7 @@ impl Placing {
 
     /// Adds a file that no agent loads by itself.
     fn document(&mut self, file: &File, to: &Destination) -> Result<()> {
-        // If an equal item with this URI was already placed, `add` drops the file, so the file must not use up a name.
+        // If an item with this URI was already placed, `add` will not add the file, so the file must not use up a name.
         let without_name = to.uri("");
         let known = self.known.with_uri(&without_name).map(|at| self.placed.items[at].entry.name.clone());
         let name = known.unwrap_or_else(|| self.names.resource(to.wanted_name(), &[], &file.relative));

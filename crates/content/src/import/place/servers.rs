@@ -82,7 +82,7 @@ impl Servers {
         self.found.push(ServerInFile { server, file: file.to_owned() });
     }
 
-    /// Returns all servers. Forgets the name of an entry if it equals the server's name.
+    /// Returns all servers. Leaves out an entry's name if the server has the same name.
     pub fn finish(self) -> Vec<ServerInFile> {
         let mut found = self.found;
         for ServerInFile { server, .. } in &mut found {
@@ -136,7 +136,7 @@ fn starts(definition: &Definition) -> (Transport, Option<Text>, Option<Text>, Ve
     (transport, url, command.map(in_plugin), args)
 }
 
-/// Returns whether writing `more` to a file of the agent of `less`, and reading it back, gives `less`.
+/// Returns whether `more` becomes `less` if it is written to a file of `less`'s agent and read back.
 pub fn covers(more: &Server, less: &Server) -> bool {
     if more.definition == less.definition {
         return true;

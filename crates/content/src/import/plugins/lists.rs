@@ -307,8 +307,8 @@ impl<'r> Reading<'r> {
         self.paths.range::<str, _>(from).copied().take_while(move |path| path.starts_with(folder))
     }
 
-    /// Records what a file becomes. `label` is the agent's name for it. For a file in a listed folder, this is its path
-    /// within that folder, without the ending.
+    /// Records what a file becomes. `label` is the agent's name for the item. For a file in a listed folder, this is
+    /// its path within that folder, without the ending.
     fn file(&mut self, list: &List, path: &str, label: &str) {
         let plain = |role, label: &str| Destination {
             agent: Some(self.agent.id),

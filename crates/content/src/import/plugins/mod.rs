@@ -41,7 +41,7 @@ pub struct Plugins {
     of_marketplace: BTreeSet<String>,
     /// The folders with the manifest of a valid Agent Plugin.
     open: BTreeSet<String>,
-    /// What the files that lists name become, by path.
+    /// The destinations of the files that lists name, by path.
     listed: BTreeMap<String, Destination>,
     /// The texts of commands that are written in manifests, by the paths under which they are imported.
     pub inline: BTreeMap<String, String>,
@@ -242,7 +242,7 @@ impl Plugins {
         None
     }
 
-    /// Returns the kind and agent of a file that only agents read, if a manifest decides it.
+    /// Returns the kind and agent of an agent's file, such as `mcp.json`, if a manifest decides them.
     pub fn kept(&self, path: &str) -> Option<(Kind, &'static str, PluginFile)> {
         if let Some((kind, agent)) = self.kept.get(path) {
             return Some((*kind, agent, PluginFile::Vendor));

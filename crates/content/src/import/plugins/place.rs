@@ -41,7 +41,7 @@ pub struct Listed {
 pub(super) struct Found<'p> {
     pub path: &'p str,
     pub folder: &'p str,
-    /// The agent; `None` for `plugin.json` at the top of a plugin, which may belong to several.
+    /// The agent; `None` for `plugin.json` at the top of a plugin, which several agents may read.
     pub agent: Option<&'static Agent>,
 }
 

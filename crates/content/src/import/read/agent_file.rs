@@ -155,7 +155,7 @@ fn take_in(dialect: &Dialect, text: &str, plugin: PluginFile, secrets: &mut Secr
         return dialect.take_in(text, secrets);
     }
     let mut taken = dialect.take_in(&entries::opened(text), secrets)?;
-    // If the file had to be written again, it keeps the usual key.
+    // If the changed text no longer has the form that `closed` expects, keep it as it is, with the key `mcpServers`.
     taken.text = entries::closed(&taken.text).map_or_else(|| taken.text.clone(), str::to_owned);
     Ok(taken)
 }

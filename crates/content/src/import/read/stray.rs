@@ -35,7 +35,8 @@ const WORDS: [&str; 8] = [
     "\"command\"",
 ];
 
-/// Returns the reason to skip such a file, and a note that says what the user can do.
+/// Returns the reason to skip a file that looks like a configuration of MCP servers, and a note that says what the user
+/// can do.
 pub fn left_out(file: &File) -> (Reason, Note) {
     let text = "was skipped: it looks like an MCP server configuration, but no agent reads it there, and some of \
         its values may be secret; replace these values with references such as ${NAME}, or add the servers with `mcpkg mcp add`";
@@ -237,7 +238,7 @@ mod tests {
             r#"{ "mcp": { "m": { "type": "local", "command": ["x"], "environment": { "API_TOKEN": "tok-SECRET-123" } } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["--api-key", "tok-SECRET-123"] } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "url": "https://u:tok-SECRET-123@x.example/" } } }"#.to_owned(),
-            // The value is in an entry next to a server, below a server, or at the top level.
+            // The value is in an entry next to a server, below a server, at the top level, or deeply nested.
             r#"{ "mcpServers": { "a": { "command": "x" }, "m": { "env": { "A": "tok-SECRET-123" } } } }"#.to_owned(),
             format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x", "more": {{ "mcpServers": {{ "m": {env} }} }} }} }} }}"#),
             r#"{ "mcpServers": { "a": { "command": "x" } }, "apiKey": "tok-SECRET-123" }"#.to_owned(),

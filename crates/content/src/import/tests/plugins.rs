@@ -1,4 +1,5 @@
-//! Tests the lists in vendors' manifests: each list replaces or adds to the default folder as its agent was measured to do.
+//! Tests whether the lists in vendors' manifests replace the default folders or add to them, as was measured with each
+//! vendor's agent.
 
 use proptest::prelude::*;
 
@@ -182,7 +183,7 @@ fn each_agents_manifest_counts_for_that_agent() {
     let seen = with(&[("p/.cursor-plugin/plugin.json", r#"{"name": "p", "agents": "x", "rules": ["./x/r.mdc"]}"#)]);
     assert_eq!(seen.at("p/x/a.md"), "subagent front", "{}", seen.notes);
     assert_eq!(seen.at("p/x/r.mdc"), "instructions r.mdc");
-    // Copilot calls a subagent by its file's name, in each of the places that it knows.
+    // Copilot finds its manifest at each of these paths, and names a subagent after its file.
     for place in ["p/plugin.json", "p/.plugin/plugin.json", "p/.github/plugin/plugin.json"] {
         let seen = with(&[(place, r#"{"name": "p", "agents": ["./x/a.md"]}"#)]);
         assert_eq!(seen.at("p/x/a.md"), "subagent a", "{place}: {}", seen.notes);

@@ -358,7 +358,7 @@ fn a_file_that_no_agent_reads_comes_in_when_it_is_named() {
     assert!(is_there("/c.md") && !is_there("/main.rs"));
     world.import_as(&["--only", "src/**"], &[""]).unwrap();
     assert!(is_there("/main.rs"));
-    // A pattern that only excludes names nothing.
+    // `!src` does not name `e.md`, so `e.md` is not imported: no agent reads it.
     world.file("e.md", "e");
     world.import_as(&["--only", "!src"], &[""]).unwrap();
     assert!(!is_there("/e.md"));

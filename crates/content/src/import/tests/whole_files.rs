@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::export::Export;
 
-/// Imports the files and exports them again. Returns the paths of those that came back with other bytes and that the export
-/// does not list. With `listed`, expects exactly these to be listed.
+/// Imports the files and exports them again. Returns the paths of those that came back with other bytes and that neither
+/// the import nor the export lists. If `listed` is given, also checks that the export lists exactly these files.
 fn silently_changed(files: &[(String, String)], listed: Option<&[&str]>) -> Vec<String> {
     let world = World::new();
     for (path, text) in files {

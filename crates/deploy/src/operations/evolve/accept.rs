@@ -150,7 +150,7 @@ fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, propos
 }
 
 /// Returns the path of the module's file that a proposal changes. Fails if the file has changed in mcpkg since the
-/// proposal was made: accepting it would overwrite that change unseen.
+/// proposal was made: accepting the proposal would overwrite that change unseen.
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     match file_of(db, project, proposal)? {
         Some((path, bytes)) if bytes == content(db, proposal.base)? => Ok(path),

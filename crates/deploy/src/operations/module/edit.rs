@@ -45,7 +45,8 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<StoredMo
     written(db, project, row)
 }
 
-/// Returns the module after the write. Fails if another module has the same id, because the list then omits this one.
+/// Returns the module after the write. Fails if another module has the same id, because the list of modules then omits
+/// this module.
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<StoredModule> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {

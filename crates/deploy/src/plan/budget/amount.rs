@@ -25,7 +25,7 @@ pub(super) struct Listed {
     pub(super) skills: usize,
     pub(super) commands: usize,
     pub(super) subagents: usize,
-    /// The total size of their names and descriptions in bytes.
+    /// The total size in bytes of the names and descriptions in the list.
     pub(super) bytes: u64,
 }
 
