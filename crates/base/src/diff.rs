@@ -18,7 +18,8 @@ pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
 /// A changed part of a text with the lines around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
-    /// The hunk's first line in the old text, counted from 1. If the hunk has no lines there, the line before it.
+    /// The hunk's first line in the old text, counted from 1. If the hunk has no lines in the old text, this is the
+    /// line before it.
     pub old_start: usize,
     /// The number of the hunk's lines in the old text.
     pub old_lines: usize,

@@ -61,7 +61,7 @@ pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     }
 }
 
-/// The shortest length of a number without an exponent that may not fit.
+/// A number without an exponent that has fewer characters than this always fits.
 const MANY: usize = 19;
 
 /// Returns the ranges of numbers that may not fit: those with at least [`MANY`] characters, and those with an exponent.

@@ -87,7 +87,8 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a hidden character is part of an emoji: it changes the character before it, or joins two of them.
+/// Whether a hidden character is part of an emoji: it changes how the picture before it looks, or joins that picture to
+/// the next one.
 pub fn joins(before: char, c: char, next: Option<char>) -> bool {
     let is_picture = |c: char| {
         matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{27ff}'

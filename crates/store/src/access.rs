@@ -27,7 +27,7 @@ pub struct Key {
     pub consent: bool,
     /// The namespaces of tools that the key's holder may publish in on a server's registry.
     pub publish: Vec<String>,
-    /// Whether the key's holder may post attestations to that registry.
+    /// Whether the key's holder may post attestations to a server's registry.
     pub attest: bool,
     /// Whether the key's holder may run commands, if a person consents.
     pub execute: bool,
@@ -134,8 +134,8 @@ pub fn standing(db: &Db<'_>) -> Result<Standing> {
     Ok(Standing { revoked, required: required(db)?, rules: access_rules::all(db)? })
 }
 
-/// Carries restrictions over from another database: revoked keys stay revoked, its rules replace the same rules here,
-/// and servers still require a key.
+/// Carries restrictions over from another database: revoked keys stay revoked, the other database's rules replace those
+/// for the same claim and reach here, and servers still require a key if they did before.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;

@@ -1,4 +1,4 @@
-//! Access rules: what people and programs may do who sign in with a token of the server's issuer.
+//! Access rules: what people and programs may do after signing in with a token of the server's issuer.
 
 use uuid::Uuid;
 
@@ -9,9 +9,9 @@ use super::items::json;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The word that stands in `reach` for all projects.
+/// The value of the column `reach` that means all projects.
 const ALL: &str = "all";
-/// What stands in `reach` before the id of a project.
+/// The prefix of the column `reach` that comes before the id of a project.
 const PROJECT: &str = "project:";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Rule {
     pub read_only: bool,
     /// The namespaces of tools in which the rule allows publishing on a server's registry.
     pub publish: Vec<String>,
-    /// Whether the rule allows posting attestations to that registry.
+    /// Whether the rule allows posting attestations to a server's registry.
     pub attest: bool,
     /// Whether the rule allows running commands, if a person consents.
     pub execute: bool,

@@ -8,7 +8,7 @@ use mcpkg_base::error::Result;
 pub use super::engine::Progress;
 
 impl Store {
-    /// Writes a consistent copy of the database to `to` while others read and write. Returns its size in bytes.
+    /// Writes a consistent copy of the database to `to` while others read and write. Returns the copy's size in bytes.
     ///
     /// 1. Read in one transaction, so that a busy writer cannot make the copy start over.
     /// 2. Write into a scratch folder next to the destination, with mode 0600.

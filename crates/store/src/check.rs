@@ -64,7 +64,7 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
     found
 }
 
-/// Returns the faults in the database's structure. An intact one has none.
+/// Returns the faults in the database's structure. An intact database has none.
 ///
 /// # Errors
 /// An error if the damage is so large that the check itself fails.

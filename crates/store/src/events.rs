@@ -70,10 +70,10 @@ pub const GROWING: Growing = Growing {
 /// How long an event stays regardless of the limits, so that a server that was suspended for a while does not miss events.
 const UNREAD: Millis = 3_600_000;
 
-/// The rows beyond the limits, which are always the oldest ones. A row is deleted if it is older than all events from
-/// `?1` to `?2`, or if it is not among the newest `?3`. Rows as new as the oldest event from `?4` to `?5` stay in any
-/// case, since servers may not have read them yet. So does the newest row. Events whose time is in the future,
-/// because of a wrong clock, are treated like their neighbors.
+/// The rows beyond the limits, which are always the oldest ones. A row is deleted if it is older than all events whose
+/// time is between `?1` and `?2`, or if it is not among the newest `?3`. Rows stay in any case if they are as new as
+/// the oldest event whose time is between `?4` and `?5`, since servers may not have read them yet. So does the newest
+/// row. Events whose time is in the future, because of a wrong clock, are treated like their neighbors.
 macro_rules! beyond {
     () => {
         "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last

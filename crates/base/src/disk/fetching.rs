@@ -23,7 +23,8 @@ pub struct Fetching {
 }
 
 impl Fetching {
-    /// Creates a folder in `of_url`, a folder of `cache`. Also removes folders that killed fetches left in the cache.
+    /// Creates a temporary folder in `of_url`, which is a folder in `cache`. Also removes folders that killed fetches
+    /// left in the cache.
     pub fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
         fs::create_dir_all(of_url).map_err(|error| Error::file("write", of_url, error))?;
         let making = open_lock(&cache.join(MAKING))?;
@@ -48,7 +49,8 @@ impl Drop for Fetching {
     }
 }
 
-/// The lock is next to the folder, because fetched files may have any name inside it.
+/// Returns the path of a folder's lock file. The lock file is next to the folder, because files in the folder may have
+/// any name.
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }

@@ -165,7 +165,8 @@ impl Folders {
     }
 }
 
-/// `None` for a path that leads where mcpkg does not write, because a folder was replaced.
+/// Turns the error for a path that mcpkg does not write to into `None`. The path led there because a folder was
+/// replaced.
 fn unless_replaced<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Err(error) if error.code() == Code::InvalidPath => Ok(None),

@@ -133,7 +133,7 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
     })
 }
 
-/// Rewrites a file that may be lost or truncated by a power loss or a crash.
+/// Rewrites a file without syncing it, so that a power loss or a crash may leave it missing or truncated.
 pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     remove(path)?;
     platform::create_new(path, mode)

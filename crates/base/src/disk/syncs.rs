@@ -57,14 +57,14 @@ impl Syncs {
             self.threads.extend(thread.ok());
         }
         if self.threads.is_empty() {
-            // The system starts no more threads.
+            // The system refused to start a thread, so sync here.
             return sync(&work);
         }
         // The queue stays open as long as `self` holds its other end.
         sender.send(work).map_err(|error| failed("write", &error.0.path, ErrorKind::BrokenPipe.into()))
     }
 
-    /// Waits until all of them are on disk.
+    /// Waits until all added files and folders are on disk.
     pub fn finish(mut self) -> Result<()> {
         self.queue = None;
         let ended = std::mem::take(&mut self.threads).into_iter().map(JoinHandle::join);
@@ -73,7 +73,7 @@ impl Syncs {
 }
 
 impl Drop for Syncs {
-    /// After a failure: no file may be written to later, when the files are put back.
+    /// After a failure, waits for the threads too: none of them may still use a file when the files are put back.
     fn drop(&mut self) {
         self.queue = None;
         for thread in self.threads.drain(..) {
@@ -82,7 +82,8 @@ impl Drop for Syncs {
     }
 }
 
-/// Syncs what comes until the queue is closed, also after an error: nobody may wait for the queue forever.
+/// Syncs what the queue gives out, until the queue is closed. Continues after an error, because otherwise adding to the
+/// full queue would wait forever.
 fn sync_all(queue: &Mutex<Receiver<Work>>) -> Result<()> {
     let mut synced = Ok(());
     loop {

@@ -88,7 +88,8 @@ pub fn upload(
     })
 }
 
-/// Names the repository explicitly: a user may have told git not to look for bare ones.
+/// Returns git with the repository named explicitly, because the user's configuration may keep git from looking for
+/// bare repositories.
 fn at<'a>(folder: &'a Path, limits: &Limits<'a>) -> Git<'a> {
     Git::new(folder, *limits).variable("GIT_DIR", folder)
 }

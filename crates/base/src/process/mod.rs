@@ -1,9 +1,9 @@
 //! Starts other programs. All other modules start programs through this one.
 //!
 //! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of
-//! variables. Unless it runs in the terminal, it has its own process group: when it is ended, so are the programs that
-//! it started. Except on
-//! Windows, waiting needs no polling: a wait ends when the program exits, at the deadline, or when the call is cancelled.
+//! variables. Unless it runs in the terminal, it has its own process group: when it is ended, so are the programs that it
+//! started. Except on Windows, waiting needs no polling: a wait returns when the program exits, at the deadline, or when
+//! the call is cancelled.
 //!
 //! Every user of the machine can read a program's arguments. So secrets are passed in variables or on standard input,
 //! and [`Secret`](crate::secret::Secret) cannot be converted to an argument.

@@ -1,4 +1,5 @@
-//! Removes terminal escape sequences, such as colors. In the middle of a word, they would hide a secret from the other passes.
+//! Removes terminal escape sequences, such as colors. In the middle of a word, they would keep a secret from being
+//! found.
 
 use std::borrow::Cow;
 

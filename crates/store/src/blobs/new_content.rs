@@ -142,8 +142,8 @@ impl NewContent {
         }
     }
 
-    /// Returns the content in pieces of the same size as a blob's pieces; only the last one may be shorter. It ends with an
-    /// error if the file has changed.
+    /// Returns the content in pieces of the same size as a blob's pieces; only the last one may be shorter. The last result
+    /// is an error if the file has changed.
     pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),

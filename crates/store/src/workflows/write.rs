@@ -167,7 +167,8 @@ fn size(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
-/// Turns the violation of a unique name into the error for a name that is taken. Passes on other errors.
+/// If `error` says that a workflow's name is not unique, returns the error for a name that is taken. Returns any other
+/// error unchanged.
 fn name_taken(error: Error, project: &Project, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;

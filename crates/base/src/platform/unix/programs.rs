@@ -24,7 +24,7 @@ pub const HAS_LIMITS: bool = true;
 /// How often to check whether a program has ended; `None` if [`watch`] reports it.
 pub const POLL: Option<Duration> = None;
 
-/// Sets the name by which a program sees itself called.
+/// Sets the name that a program gets as its own (`argv[0]`).
 pub fn call_as(command: &mut Command, name: &OsStr) {
     command.arg0(name);
 }

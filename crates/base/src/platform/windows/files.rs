@@ -23,8 +23,8 @@ pub fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Returns the real path of a file or folder, without links. It does not begin with `\\?\`, which other programs and
-/// agents do not read, unless it is so long or a network path that it has to.
+/// Returns the real path of a file or folder, without links. Removes the prefix `\\?\`, which other programs and agents
+/// do not read. Only very long paths and network paths keep the prefix.
 pub fn real(path: &Path) -> Result<PathBuf> {
     fs::canonicalize(path).map(without_prefix)
 }

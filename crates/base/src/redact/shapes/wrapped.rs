@@ -12,7 +12,7 @@ const SHORTEST: usize = 16;
 /// The most lines that one secret may take up.
 const MOST: usize = 64;
 
-/// Hides the lines in which the secrets found so far continue.
+/// Hides the words at the start of the following lines with which the secrets found so far continue.
 pub fn find(text: &str, found: &mut Matches) {
     let mut more = Vec::new();
     let mut open = None;

@@ -178,7 +178,8 @@ impl Client {
         Ok(Copy { line: &mut self.line, writer: Box::pin(BinaryCopyInWriter::new(sink, types)) })
     }
 
-    /// Waits until the server notifies of a commit, for at most `limit`. Returns whether it did, or the connection was lost.
+    /// Waits until the server notifies of a commit, for at most `limit`. Returns whether the server did so, or the
+    /// connection was lost.
     pub(super) fn wait(&mut self, limit: Duration) -> Result<bool, Error> {
         let line = &mut self.line;
         let runtime = line.runtime.as_ref().expect("it is there until this is dropped");

@@ -35,7 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = migrations![
 /// The newest schema version that this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// The last schema version whose search index stored whole runs of letters as words, in scripts without spaces.
+/// The last schema version whose search index treated a whole run of letters in a script without spaces as one word.
 const WITH_RUNS: i64 = 1;
 
 /// The content of a database.

@@ -52,8 +52,8 @@ pub(in crate::engine) fn allow_long(connection: &Connection) {
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    // The guard keeps a move or restore from starting until this transaction ends. Anything that was read before it
-    // took its lock may be outdated.
+    // The guard keeps a move or restore from starting until this transaction ends. Anything that was read before this
+    // transaction took its lock may be outdated.
     let guard = match connection.connector.is_alone() {
         true => "SELECT true".to_owned(),
         false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),

@@ -74,7 +74,7 @@ pub(super) fn is_refused_row(error: &Error) -> bool {
         && source.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::ConstraintViolation)
 }
 
-/// Whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`.
+/// Whether `error` says that a statement violated the UNIQUE constraint or the primary key over `columns` of `table`.
 pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
     let Some(rusqlite::Error::SqliteFailure(failure, Some(message))) = source else {

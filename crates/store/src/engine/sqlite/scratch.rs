@@ -63,7 +63,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Writes and locks a record of `folder`. Without one, a read-only database can still be backed up.
+/// Writes and locks a record of `folder`. Returns `None` if that is not possible, because a read-only database can
+/// still be backed up.
 fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)> {
     let path = records(database).join(name);
     // Retry: another process may remove the folder of records while it is empty, before this record is created in it.

@@ -12,7 +12,7 @@ use mcpkg_base::error::Result;
 /// The first version in which content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;
 
-/// The last version whose search index stored whole runs of letters as words, in scripts without spaces.
+/// The last version whose search index treated a whole run of letters in a script without spaces as one word.
 const WITH_RUNS: u32 = 17;
 
 /// Upgrades a database of schema `version`, including its content. If it is interrupted, the next call continues.
