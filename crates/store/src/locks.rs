@@ -105,7 +105,7 @@ impl RunHolder {
 
 impl Store {
     /// Like [`Store::write`], but on a database server repeats `f` for up to 30 seconds while the server is unreachable
-    /// or busy. `f` may run several times. If an earlier run was committed after all, the later ones must change
+    /// or busy. `f` may be called several times. If an earlier call was committed after all, the later ones must change
     /// nothing.
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
@@ -160,8 +160,8 @@ impl Store {
         Ok(TaskRunner { id, _held })
     }
 
-    /// Returns whether the process that runs tasks as `id` is still alive. If the process was killed, removes its
-    /// lock.
+    /// Returns whether the process that runs tasks as `id` is still alive, as far as that is known. If the process was
+    /// killed, removes its lock.
     pub fn runs_tasks(&self, id: Uuid) -> Holding {
         let lives = self.engine.holding(Subject::Tasks(id));
         if lives == Holding::Free {
@@ -178,7 +178,7 @@ impl Store {
         Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }
 
-    /// Returns whether a process works on a run.
+    /// Returns whether a process works on a run, as far as that is known.
     pub fn holding(&self, run: Uuid) -> Holding {
         self.engine.holding(Subject::Run(run))
     }

@@ -116,8 +116,8 @@ pub struct Hidden {
     pub by: Option<String>,
 }
 
-/// Returns the prompts whose skill name another item has, ordered by name. Leaves out prompts with exactly the name
-/// of a stored skill, because that skill replaces them.
+/// Returns the prompts whose skill name belongs to a stored skill or to a preferred prompt, ordered by name. Leaves out
+/// prompts with exactly the name of a stored skill, because that skill replaces them.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = sql!(
         "SELECT p.name, p.skill, (",

@@ -175,8 +175,8 @@ impl Folder {
         })
     }
 
-    /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
-    /// survives a crash once the folder is synced too ([`Folder::sync`]).
+    /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced if the disk
+    /// supports hard links. The change survives a crash once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
     /// `E_ALREADY_EXISTS` if `new` is set and the name is taken.

@@ -150,8 +150,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(path, &temporary, false)
 }
 
-/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
-/// survives a crash once the folder is synced too ([`sync_folder`]).
+/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced if the disk
+/// supports hard links. The change survives a crash once the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if `new` is set and the path is taken.

@@ -17,7 +17,8 @@ const LARGEST: u64 = 64 << 20;
 
 /// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the
 /// paths that are left unchanged: files that match neither commit, because somebody has edited them, and files whose
-/// place a folder has taken.
+/// place a folder has taken. If there are such edits but no file that the checkout wrote, it had not started: then
+/// nothing is restored, and no path is returned.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
     let words: Vec<&[u8]> = parts(&printed).collect();

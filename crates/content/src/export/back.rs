@@ -39,7 +39,8 @@ pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
 /// Changes `files` until an import of them and `others` restores each expected item. Also returns the MCP servers that the
 /// import would find. A file that would not be restored exactly is listed in the manifest. That can free the name that
-/// another file would have preferred and did not get, so the check is repeated.
+/// another file would have preferred and did not get, so the check is repeated. Fails with `E_IMPORT_CONFLICT` if an
+/// import would not restore even a listed file.
 pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],

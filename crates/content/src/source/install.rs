@@ -258,8 +258,8 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     Ok(from)
 }
 
-/// Fails unless a source may be fetched. A lock file may come from somebody else, so mcpkg asks before it reads a folder or
-/// calls a host that this user has never fetched from.
+/// Fails unless a source may be fetched. A lock file may come from somebody else, so without `--yes`, mcpkg asks before it
+/// reads a folder or calls a host that this user has never fetched from.
 fn may_fetch(origin: &Origin, context: &Context) -> Result<()> {
     if context.confirmation == Confirmation::Given || Fetch(origin).is_approved(context)? {
         return Ok(());

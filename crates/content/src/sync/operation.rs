@@ -91,7 +91,7 @@ impl Operation for Sync {
 
 impl Sync {
     /// Returns the real path of the folder: the given one, or the folder of the last sync. If the given folder is
-    /// missing, creates it, or returns `None` if `dry` is set.
+    /// missing, creates it, or returns `None` if `dry` is set. Fails if the missing folder was synced before.
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);

@@ -25,8 +25,8 @@ pub(super) struct Outcome {
     pub(super) changed: Vec<String>,
 }
 
-/// Writes the files below `top`, which must be a real path, and then the manifest. All of them are flushed to disk at the
-/// end. After a failure or cancellation, the files that were written stay, and another call writes the rest.
+/// Writes the files below `top`, which must be a real path, and then the manifest. When this returns, all of them are
+/// flushed to disk. After a failure or cancellation, the files that were written stay, and another call writes the rest.
 pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut folders = Folders::below(vec![top.to_path_buf()]);

@@ -151,7 +151,8 @@ fn sync_folders(journal: &Journal, others: &[String], folders: &mut Folders) -> 
     folders.sync(files.chain(others.iter().map(Path::new)).filter_map(Path::parent))
 }
 
-/// Removes the temporary file with new content that was not put in place.
+/// Removes the temporary file with new content that was not put in place. Always returns true, as if the file had been
+/// restored.
 fn remove_beside(journal: &Journal, seq: usize, folders: &mut Folders) -> Result<bool> {
     match folders.holding(Path::new(&journal.files[seq].path)) {
         // The folder was replaced by a link or a file.

@@ -378,6 +378,7 @@ impl Comparing<'_> {
     /// Claims a file that mcpkg did not write but that already has the desired content, or that mcpkg leaves unchanged.
     /// Its bytes are stored, so that a rollback to pristine can restore them. Overwriting or deleting the file still
     /// needs `adopt`, unless mcpkg manages only a block in it, or agentpack's manifest says that agentpack wrote it.
+    /// Does nothing if the file is already recorded as deployed.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], sha256: &Sha, mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());

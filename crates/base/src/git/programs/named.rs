@@ -27,7 +27,8 @@ impl Named {
     /// Collects the settings that name programs, from every repository found from a folder and from their submodules, and
     /// the hooks that a merge or push would run.
     ///
-    /// # Errors `E_GIT_FAILED` if a configuration is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
+    /// # Errors
+    /// `E_GIT_FAILED` if a configuration is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
     pub fn of(folder: &Path, limits: &Limits<'_>) -> Result<Self> {
         let found = Folders::found_from(folder);
         let Some(taken) = found.last() else { return Ok(Self::default()) };

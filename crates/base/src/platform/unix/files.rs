@@ -29,7 +29,8 @@ pub fn real(path: &Path) -> Result<PathBuf> {
 }
 
 /// Splits a path into its folder and name, as text, because comparing paths part by part is slower than opening them.
-/// `None` on systems without calls relative to an open folder.
+/// `None` for a path without a folder or directly in `/`. Also `None` on systems without calls relative to an open
+/// folder.
 pub fn split(path: &Path) -> Option<(&OsStr, &OsStr)> {
     let bytes = path.as_os_str().as_bytes();
     let at = memchr::memrchr(b'/', bytes).filter(|at| *at > 0)?;

@@ -131,8 +131,8 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns a folder that this file proves to contain more than a skill: the file is instructions or is in an agent's folder,
-/// neither of which belongs to a skill.
+/// Returns a folder that this file proves to contain more than a skill: the file is instructions or is in an agent's folder
+/// other than `.github`, neither of which belongs to a skill.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {

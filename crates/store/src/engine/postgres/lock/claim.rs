@@ -102,7 +102,8 @@ impl Claim {
     }
 }
 
-/// Returns whether somebody holds a lock. `base` is the path next to which this machine keeps its lock files for the database.
+/// Returns whether somebody holds a lock, as far as that is known. `base` is the path next to which this machine keeps
+/// its lock files for the database.
 pub(in crate::engine::postgres) fn holding(connection: &Connection, base: &Path, subject: Subject) -> Result<Holding> {
     if is_held(connection, subject)? || sqlite::is_held(base, subject) {
         return Ok(Holding::Held);
