@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_last_is_kept() {
+    fn recently_used_values_are_kept() {
         let cache = Cache::new(2);
         let get = |key: &'static str| cache.get_or(key, || Ok::<_, ()>(key.len())).expect("a value");
         assert_eq!((get("a"), get("bb"), get("a"), get("ccc")), (1, 2, 1, 3));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_put_again_takes_no_other_ones_place() {
+    fn putting_a_value_again_evicts_no_other() {
         let cache = Cache::new(2);
         for key in ["a", "b", "b"] {
             cache.put(key.to_owned(), ());

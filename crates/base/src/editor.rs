@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pager_and_cat_are_none() {
+    fn an_empty_pager_and_cat_count_as_no_pager() {
         let pager = |line: &str, is_named| Some(Pager { line: line.to_owned(), is_named });
         assert_eq!(Pager::named(None), pager("less", false));
         assert_eq!(Pager::named(Some("more -s")), pager("more -s", true));

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suggestion_is_what_is_near_or_the_other_hint() {
+    fn a_near_name_is_suggested_or_the_other_hint_given() {
         let suggested = |wanted, otherwise: &str| {
             let error = Error::new(Code::NotFound, "gone").suggest(wanted, ["code-review", "deploy"], otherwise);
             error.hints().to_vec()

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_a_few_and_a_number() {
+    fn long_lists_are_shortened_to_a_few_names_and_a_number() {
         let names = ["a", "b", "c", "d"];
         assert_eq!(
             [first(names, 2), first(names, 3), first(names, 4)],

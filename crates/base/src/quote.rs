@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_between_the_quotes_and_no_text_fakes_one() {
+    fn marks_are_outside_the_quotes_and_cannot_be_faked() {
         for (plain, quoted) in [
             ("", r#""""#),
             ("a b\nc\t", r#""a b\nc\t""#),

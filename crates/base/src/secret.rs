@@ -250,7 +250,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_gets_one_as_a_variable() {
+    fn a_program_gets_a_secret_as_a_variable() {
         let secret = Secret::new("hunter2".to_owned(), &Reference::Environment("A".to_owned())).expect("a secret");
         let program = Program::new("sh").args(["-c", "printf %s \"$TOKEN\"; tr '\\0' ' ' < /proc/$$/cmdline"]);
         let never = CancellationToken::new();
@@ -261,7 +261,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_prints_one() {
+    fn a_program_prints_a_secret() {
         assert_eq!(resolve("command:printf '%s\\n' 'a b'").expect("a secret").expose(), "a b");
         assert!(refused("command:/none/program x").contains("cannot be started"));
         let why = refused("command:sh -c 'echo hunter2; echo hunter2 >&2; exit 3'");

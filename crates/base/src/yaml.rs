@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_has_its_place_beside_it_and_not_in_its_text() {
+    fn a_reason_does_not_repeat_its_position() {
         for (text, line) in [("a: [", 1), ("a: 1\nb: {\n", 2), ("a: 1\na: 2\n", 2), ("- a\n", 1)] {
             let malformed =
                 read::<std::collections::BTreeMap<String, serde_json::Value>>(text, options(10)).unwrap_err();

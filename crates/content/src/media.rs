@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_type_decides() {
+    fn the_type_that_an_agent_gives_decides() {
         let plain = decide(agent("hello"), None, "file:///a.png").unwrap();
         assert_eq!((plain.mime_type.as_str(), plain.text), ("text/plain", true));
         let blob = decide(agent("AAEC"), Some("image/png"), "file:///a.png").unwrap();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_what_was_new_is_taken_back() {
+    fn contents_stored_one_by_one_are_removed_if_they_were_new() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         let contents = contents(2);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_leaves_is_freed_by_compact() {
+    fn contents_left_by_a_killed_process_are_removed_by_compact() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         std::mem::forget(store.store_ahead(&contents(AT_ONCE.0 + 1), |_, _| Ok(())).unwrap());
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_are_left_to_the_transaction_that_refers_to_them() {
+    fn a_few_contents_are_left_to_the_later_transaction() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         store.store_ahead(&contents(AT_ONCE.0), |_, _| panic!("they are few")).unwrap().keep();

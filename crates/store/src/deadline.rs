@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_ends_when_nobody_waits_for_it() {
+    fn a_read_ends_when_it_is_cancelled() {
         let (_folder, store) = store();
         let hour = Duration::from_secs(3600);
         let cancelled = CancellationToken::new();
@@ -146,12 +146,12 @@ mod tests {
         let reading = std::thread::spawn(move || limited.read(forever));
         store.end_reads();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
-        // The shell's own reads have no deadline.
+        // A handle that was not made by `limited` has no deadline.
         assert_eq!(short(&store).unwrap(), 7);
     }
 
     #[test]
-    fn a_reader_takes_another_token_for_each_of_its_reads() {
+    fn a_reader_takes_a_new_token_for_each_read() {
         let (_folder, store) = store();
         let reader = store.limited(Duration::from_secs(3600), CancellationToken::new()).reader().unwrap();
         let cancelled = CancellationToken::new();

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_made_whatever_the_clock_says() {
+    fn ids_are_made_at_any_time_of_the_clock() {
         for now in [-1, Millis::MIN, Millis::MAX, *WRITABLE.end()] {
             assert_eq!(Clock::fixed(now).uuid().get_version_num(), 7, "{now}");
         }

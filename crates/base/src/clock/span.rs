@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_shown_as_it_is_read() {
+    fn a_span_is_shown_as_it_was_written() {
         for text in ["90m", "36h", "1d", "2w", "30d", "0m"] {
             assert_eq!(parse(text).map(shown).as_deref(), Ok(text));
         }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_fetch_left_is_removed_and_a_running_one_is_let_be() {
+    fn a_killed_fetch_is_cleaned_up_and_a_running_one_is_kept() {
         let cache = tempfile::tempdir().unwrap();
         let (one, other) = (cache.path().join("one"), cache.path().join("other"));
         let killed = one.join(".fetching-abc123");

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_can_be_run_by_who_can_read_them() {
+    fn whoever_can_read_a_program_can_run_it() {
         assert_eq!(executable(0o644, true), 0o755);
         assert_eq!(executable(0o600, true), 0o700);
         assert_eq!(executable(0o755, false), 0o644);

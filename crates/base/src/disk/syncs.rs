@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_synced_and_one_that_cannot_be_is_named() {
+    fn all_files_are_synced_and_a_failure_names_its_file() {
         let scratch = tempfile::tempdir().expect("a folder");
         let mut syncs = Syncs::default();
         for n in 0..(3 * WAITING) {

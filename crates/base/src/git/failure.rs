@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_said_is_the_reason_where_git_knows_none() {
+    fn sshs_message_is_the_reason_if_git_gives_none() {
         let ssh = "ssh: Could not resolve hostname nohost.invalid: Name or service not known";
         let fatal = "fatal: Could not read from remote repository.";
         let more = "Please make sure you have the correct access rights\nand the repository exists.";

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_became_of_each_ref_is_read() {
+    fn the_result_for_each_ref_is_parsed() {
         let printed = "To /tmp/bare.git\n \trefs/heads/main:refs/heads/main\t0123456..789abcd\n\
             !\trefs/heads/a:refs/heads/a\t[rejected] (fetch first)\n-\t:refs/heads/gone\t[deleted]\nDone\n";
         let pushed = parse(printed);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn openssh_is_told_from_others() {
+    fn openssh_is_recognized() {
         assert!(is_openssh("ssh") && is_openssh("/usr/bin/ssh -i key"));
         assert!(!is_openssh("plink -batch") && !is_openssh("") && !is_openssh("sshpass -p x ssh"));
     }

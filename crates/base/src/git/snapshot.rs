@@ -19,7 +19,7 @@ const EMPTY_TREE: [(&str, &str); 2] = [
 ];
 
 /// Commits all files of a work tree except ignored ones, plus the ignored files in `ignored`; returns the commit's id.
-/// The commit's first parent is the one that was checked out, if any. A second parent holds the staged files, unless
+/// The commit's parents are the commit that was checked out, if any, and then a commit of the staged files, unless
 /// there are conflicts. `scratch` is a folder for temporary files, which are removed.
 pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -> Result<String> {
     let head = refs::commit(git, "HEAD")?;

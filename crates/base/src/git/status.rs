@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn no_commit_no_branch_and_no_upstream_are_nothing() {
+    fn a_missing_commit_branch_and_upstream_are_none() {
         let status = parse(b"# branch.oid (initial)\0# branch.head (detached)\0").unwrap();
         assert_eq!(status, Status::default());
         assert!(status.is_clean());

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_are_not_followed_and_others_than_http_are_told() {
+    fn redirects_are_not_followed_and_other_protocols_are_reported() {
         let (url, _end) = answering(b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(get(&url, limits()).expect("an answer").status, StatusCode::FOUND);
         let (url, _end) = answering(b"220 mail.example ESMTP\r\n");
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_told_so() {
+    fn a_host_where_nothing_listens_is_reported() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         assert!(connect("127.0.0.1", address.port(), &limits()).is_ok());

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_found_and_what_others_use_is_not() {
+    fn abandoned_groups_are_found_and_used_ones_are_not() {
         let scratch = tempfile::tempdir().expect("a folder");
         let group = |name: &str, inside: &str| {
             let folder = scratch.path().join(name);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_killed_for_memory_is_counted() {
+    fn running_out_of_memory_is_detected() {
         let scratch = tempfile::tempdir().expect("a folder");
         let events = scratch.path().join("memory.events");
         let group = Cgroup { folders: Vec::new(), events: events.clone() };

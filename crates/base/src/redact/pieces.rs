@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_still_change_waits() {
+    fn only_text_that_may_still_change_is_held_back() {
         let mut pieces = Pieces::default();
         assert_eq!(pieces.push("one\npassword: hunter2\n"), "one\npassword: ***\n");
         assert_eq!(pieces.push("two\npassword:\n"), "two\n");

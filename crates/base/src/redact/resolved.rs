@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_inside_of_another_leaves_nothing_of_it() {
+    fn a_secret_that_contains_another_is_hidden_whole() {
         let mut secrets = Secrets::new();
         secrets.learn("hunter");
         secrets.learn("hunter22");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_too_many_is_forgotten() {
+    fn the_oldest_of_too_many_secrets_is_forgotten() {
         let mut secrets = Secrets::new();
         for n in 0..=MOST {
             secrets.learn(&format!("value-{n}-x"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_resolved_is_hidden_by_the_one_function() {
+    fn redact_hides_resolved_secrets() {
         learn("r3s0lved-in-this-process");
         assert_eq!(super::super::redact("at https://u:p@h/?k=r3s0lved-in-this-process"), "at https://***@h/?k=***");
     }

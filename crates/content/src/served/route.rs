@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_path_says_what_it_is_about() {
+    fn each_path_is_parsed_into_its_project_and_request() {
         let named = |what| Some((Some("a.b".to_owned()), what));
         assert_eq!(of(ALL, "info/refs"), Some((None, What::Offer)));
         assert_eq!(of(MARKETPLACE, "a.b.git/info/refs"), named(What::Offer));

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_those_of_the_original() {
+    fn file_names_are_those_of_agentpack() {
         assert_eq!(fs_key("instructions:a"), "instructions_a--1b59cb31ea");
         assert_eq!(fs_key(&"é".repeat(90)).len(), 64 + 2 + 10);
         assert!(fs_key("").starts_with("module--"));

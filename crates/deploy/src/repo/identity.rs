@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_named_as_the_original_names_them() {
+    fn machines_are_named_as_agentpack_names_them() {
         assert_eq!(normal("  My Laptop.local (2)! "), "my-laptop-local-2");
         assert_eq!(normal("a_b-C"), "a_b-c");
         assert_eq!(normal("---"), "");

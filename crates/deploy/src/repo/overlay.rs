@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_have_the_folders_of_the_original() {
+    fn layers_have_the_folders_of_agentpack() {
         let choice = |machine| Choice { profile: "default", machine, project: "p1" };
         let folder = |layer, machine| folder_of(layer, &choice(machine));
         assert_eq!(folder(Layer::Machine, "m"), Some("overlays/machines/m".into()));

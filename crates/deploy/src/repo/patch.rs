@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn applies_nothing_else() {
+    fn patches_that_do_not_fit_are_refused() {
         let differs = |text: &str, hunks: &str| {
             assert!(matches!(apply(text, &patch(hunks), "d/f.md"), Err(Failure::Differs(_))), "{hunks}");
         };

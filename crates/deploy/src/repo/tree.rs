@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_as_the_original() {
+    fn hashes_are_those_of_agentpack() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "b", "2");
         write(folder.path(), "a", "1");

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn warns_where_the_original_said_nothing() {
+    fn warns_where_agentpack_said_nothing() {
         let warning = checked(Kind::Command, &[("c.md", "---\ndescription: d\n---\n!`ls -l`\n")]).unwrap().unwrap();
         assert!(warning.contains("`c.md` runs a shell command"), "{warning}");
         assert_eq!(checked(Kind::Command, &[("c.md", "---\ndescription: d\n---\nwow!`\nx`")]).unwrap(), None);

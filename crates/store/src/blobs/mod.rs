@@ -428,7 +428,7 @@ mod tests {
     use crate::Store;
 
     #[test]
-    fn both_ways_find_a_flipped_bit_and_a_wrong_checksum() {
+    fn get_and_show_find_damaged_bytes_and_a_wrong_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         let large: Vec<u8> = (0..2 * PIECE + 7).map(|n| n as u8).collect();
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn content_from_before_is_verified_by_its_sha256_until_it_has_a_checksum() {
+    fn content_without_a_checksum_is_verified_by_its_sha256() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         let large = vec![7; PIECE + 1];

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_what_it_was_or_an_error() {
+    fn a_file_has_its_first_content_or_is_an_error() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
         file.write_all(&bytes).unwrap();
@@ -348,7 +348,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn an_open_file_stays_what_it_is_wherever_its_path_leads() {
+    fn an_open_file_keeps_its_content_when_its_path_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();

@@ -194,7 +194,7 @@ mod tests {
     use crate::{Store, blobs};
 
     #[test]
-    fn whoever_keeps_a_content_is_named_where_it_is_damaged() {
+    fn every_user_of_a_blob_is_known() {
         let named: Vec<_> = USES.iter().flat_map(|uses| uses.of).collect();
         let keep = |(table, column): &(&str, &str)| format!("FROM {table} WHERE {column} = blob.id)");
         for column in &named {

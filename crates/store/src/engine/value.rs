@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_what_is_stored() {
+    fn parameters_become_values() {
         let (text, none, uuid, bytes) = (Cow::Borrowed("a"), None::<String>, Uuid::nil(), [3_u8; 1]);
         let given: &[Value<'_>] = params![1_i64, true, text, none, Some("b"), uuid, bytes];
         assert_eq!(

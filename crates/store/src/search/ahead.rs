@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_taken_out() {
+    fn words_indexed_in_vain_are_removed() {
         let world = World::new();
         let given_up = world.store.index_ahead(world.project.id, &world.words(), |done, _| match done {
             2000 => Err(Error::new(Code::Cancelled, "given up")),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_leaves_is_sound_and_freed_by_compact() {
+    fn words_left_by_a_killed_process_are_harmless_and_removed_by_compact() {
         let world = World::new();
         world.create("there", None).unwrap();
         std::mem::forget(world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_were_swept_meanwhile_are_not_claimed() {
+    fn words_that_compact_removed_are_not_claimed() {
         let world = World::new();
         let between = |done, _| if done == 1000 { world.store.compact() } else { Ok(()) };
         let ahead = world.store.index_ahead(world.project.id, &world.words(), between).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_others_have_by_then_are_not_claimed() {
+    fn ids_that_another_writer_has_taken_are_not_claimed() {
         let world = World::new();
         let ahead = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
         let first = world.store.read(reservations).unwrap()[0].ids.start;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_index_at_once_have_keys_of_their_own() {
+    fn concurrent_reservations_have_separate_ids() {
         let world = World::new();
         let one = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
         let other = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();

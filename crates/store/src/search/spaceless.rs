@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_what_they_were() {
+    fn other_texts_are_unchanged() {
         for text in ["", "plain", "Größe, café — “quoted” …", "Ελληνικά Русский עברית العربية हिन्दी", "ＡＢＣ 😀 １２"]
         {
             assert!(matches!(cut(text), Cow::Borrowed(same) if same == text), "{text}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_cut_into_pairs_and_their_last_letter() {
+    fn letters_without_spaces_are_cut_into_pairs_and_the_last_letter() {
         for (text, cut_text) in [
             ("日本語", "日本 本語 語"),
             ("本", "本"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_a_row_of_pairs_in_what_the_index_has() {
+    fn a_query_word_becomes_pairs_that_the_index_contains() {
         for (text, asked_text, ends) in [
             ("日本語", "日本 本語", Ends::Pair),
             ("本", "本", Ends::Letter),

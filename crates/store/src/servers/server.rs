@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_a_list_of_parts_without_empty_ones() {
+    fn a_text_merges_its_parts_and_drops_empty_ones() {
         let text = Text::new([
             Part::Text("Bea".to_owned()),
             Part::Text("rer ".to_owned()),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_version_of_a_tool_is_seen() {
+    fn one_version_of_a_tool_is_active() {
         let session = SessionInstalls::default();
         assert!(session.is_empty());
         assert!(session.install(kept("a/b", "1.0.0")) && session.install(kept("a/b", "2.0.0")));

@@ -29,7 +29,7 @@ fn errors_contain_gits_message() {
 }
 
 #[test]
-fn ends_at_its_limits() {
+fn git_ends_at_its_limits() {
     let folder = tempfile::tempdir().unwrap();
     let hang = ["-c", "alias.hang=!sleep 1000", "hang"];
     let error = within(Duration::from_millis(50), |limits| run(folder.path(), &hang, limits)).unwrap_err();

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_out_as_they_went_in_and_nothing_else_is_one() {
+    fn frames_are_read_back_unchanged_and_other_bytes_are_refused() {
         let frames = [
             Frame::Ready,
             Frame::File("a/b".to_owned()),

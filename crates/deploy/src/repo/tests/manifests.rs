@@ -18,7 +18,7 @@ fn refused(text: &str) -> (Code, String, Value) {
 const HEAD: &str = "version: 1\nprofiles:\n  default:\n    include_tags: [base]\n";
 
 #[test]
-fn reads_what_the_original_reads() {
+fn reads_what_agentpack_reads() {
     let manifest = parse(&format!(
         "{HEAD}targets:\n  codex:\n    mode: files\n    scope: both\n    options: {{write_repo_skills: 'no', x: 1, \
          y: maybe, codex_home: /c}}\n  cursor: {{scope: project}}\nmodules:\n  - id: instructions:a\n    type: \
@@ -86,7 +86,7 @@ fn d10_ids_stay_in_their_folder() {
 }
 
 #[test]
-fn says_what_is_wrong() {
+fn errors_say_what_is_wrong_in_a_manifest() {
     let module = |rest: &str| format!("{HEAD}modules:\n  - id: a\n    type: skill\n    {rest}\n");
     let twice = "source: {local_path: {path: a}}\n  - id: a\n    type: skill\n    source: {local_path: {path: a}}";
     for (text, code, says) in [

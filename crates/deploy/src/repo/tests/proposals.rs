@@ -161,7 +161,7 @@ fn an_overlay_of_patches_gets_patches() {
 }
 
 #[test]
-fn refuses_where_nothing_can_be_proposed() {
+fn proposals_that_cannot_be_made_are_refused() {
     let scratch = repo();
     let mine = || vec![file("prompt:p", "p.md", "mine", false)];
     assert_eq!(propose(&scratch, Layer::Global, vec![], None).unwrap_err().code(), Code::InvalidArgument);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_settings_of_a_connection_that_has_begun() {
+    fn options_become_settings_that_are_applied_after_connecting() {
         let address =
             read("postgres://me@a/db?options=-c%20work_mem%3D8MB%20--search-path%3Da%5C%20b%27s&pool_timeout=2")
                 .unwrap();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn errors_name_the_invalid_part() {
         for (text, why) in [
             ("postgres://me@h/db?nonsense=1", "nonsense"),
             ("postgres://me@h/db?pool_size=0", "pool_size"),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_no_address() {
+    fn a_path_is_not_an_address() {
         assert!(is_address(Path::new("postgresql://h/db")));
         assert!(!is_address(Path::new("postgres.db")));
         assert!(!is_address(Path::new("./postgres://h")));

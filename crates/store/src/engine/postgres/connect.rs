@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_password_is_told_whatever_the_next_host_is_at() {
+    fn a_refused_password_is_reported_even_if_the_next_host_is_unreachable() {
         let refuses = TcpListener::bind("127.0.0.1:0").unwrap();
         let gone = TcpListener::bind("127.0.0.1:0").unwrap();
         let [one, other] = [&refuses, &gone].map(|listener| listener.local_addr().unwrap().port());

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_that_is_the_last_word_tells_that_a_query_is_short() {
+    fn a_query_is_short_if_it_ends_with_a_small_limit() {
         let params = [Value::Integer(9), Value::Integer(BATCH as i64), Value::Integer(BATCH as i64 + 1), Value::Null];
         for short in
             ["SELECT a FROM b LIMIT 1", "SELECT a FROM b LIMIT ?2", "DELETE FROM b", "UPDATE b SET a = 1 RETURNING a"]

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_ended_as_it_was_given_up_ends_no_later_one() {
+    fn a_statement_that_ended_while_it_was_cancelled_leaves_later_ones_alone() {
         let config = format!("host=127.0.0.1 port={} user=me", agreeable()).parse().unwrap();
         let second = Duration::from_secs(1);
         let mut client = Client::connect(&config, None, second * 10, second * 10).ok().unwrap();

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_holds_no_syntax_of_the_users() {
+    fn a_query_contains_no_syntax_from_the_user() {
         assert_eq!(query(["foo-bar", "'); DROP"], " & ", true).as_deref(), Some("('foo' & 'bar':*) & ('drop':*)"));
         assert_eq!(query(["a:*", "b|c"], " | ", false).as_deref(), Some("('a') | ('b' & 'c')"));
         assert_eq!(query(["!&", ""], " & ", true), None);

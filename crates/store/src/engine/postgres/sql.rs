@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_written_as_postgresql_has_them_and_texts_stay() {
+    fn parameters_are_translated_and_texts_are_unchanged() {
         assert_eq!(translated("SELECT '?1', ?1 + ?12"), "SELECT '?1', $1 + $12");
         assert_eq!(translated("FROM prompt INDEXED BY prompt_skill WHERE a = ?2"), "FROM prompt WHERE a = $2");
     }

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_was_refused_is_a_bug_and_no_damage() {
+    fn a_refused_row_is_a_bug_and_not_damage() {
         let db = Connection::open_in_memory().expect("a database");
         let tables = "PRAGMA foreign_keys = on; CREATE TABLE one (id INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK (n > 0) UNIQUE,
                       of INTEGER REFERENCES one (id)) STRICT; INSERT INTO one VALUES (1, 1, NULL);";

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_more_missing_or_other_is_named() {
+    fn extra_missing_and_different_objects_are_named() {
         for (change, says) in [
             ("CREATE TRIGGER evil AFTER INSERT ON event BEGIN DELETE FROM prompt; END", "the trigger `evil`"),
             (
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_litestream_and_analyze_are_let_be() {
+    fn tables_of_litestream_and_analyze_are_accepted() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
         connection
