@@ -175,24 +175,16 @@ impl Folder {
         })
     }
 
-    /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced if the disk
-    /// supports hard links. The change survives a crash once the folder is synced too ([`Folder::sync`]).
+    /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
+    /// survives a crash once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
     /// `E_ALREADY_EXISTS` if `new` is set and the name is taken.
     pub fn put_in_place(&self, name: &OsStr, temporary: &OsStr, new: bool) -> Result<()> {
-        let put = || {
-            if new {
-                // A hard link, unlike a rename, never replaces a file.
-                match system::link(&self.handle, &self.path, temporary, name) {
-                    Ok(()) => return system::remove_file(&self.handle, &self.path, temporary),
-                    // The disk does not support links. The rename below would replace a file that is created at this
-                    // very moment.
-                    Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            system::rename(&self.handle, &self.path, temporary, name)
+        let at = |name| (&self.handle, self.path.as_path(), name);
+        let put = || match new {
+            true => system::move_new(at(temporary), at(name)),
+            false => system::rename(&self.handle, &self.path, temporary, name),
         };
         put().map_err(|error| {
             let _ = system::remove_file(&self.handle, &self.path, temporary);

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::platform;
+use crate::platform::{self, folder as system};
 use crate::sha256::{self, Sha};
 
 pub use crate::platform::{mode, stat};
@@ -150,24 +150,20 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(path, &temporary, false)
 }
 
-/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced if the disk
-/// supports hard links. The change survives a crash once the folder is synced too ([`sync_folder`]).
+/// Moves a file to its final name from a temporary name in the same folder. With `new`, an existing file is not
+/// replaced. The change survives a crash once the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if `new` is set and the path is taken.
 pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
     let put = || {
-        if new {
-            // A hard link, unlike a rename, never replaces a file.
-            match fs::hard_link(temporary, path) {
-                Ok(()) => return fs::remove_file(temporary),
-                // The disk does not support links. The rename below would replace a file that is created at this very
-                // moment.
-                Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
-                Err(error) => return Err(error),
-            }
+        if !new {
+            return fs::rename(temporary, path);
         }
-        fs::rename(temporary, path)
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let handle = system::open_top(folder)?;
+        let [from, to] = [temporary, path].map(|path| (&handle, folder, path.file_name().unwrap_or_default()));
+        system::move_new(from, to)
     };
     put().map_err(|error| {
         let _ = fs::remove_file(temporary);

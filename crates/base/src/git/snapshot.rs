@@ -50,7 +50,9 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();
-    let changed = match parents.next() {
+    // Without a commit to check out, the first parent is the commit of the staged files.
+    let head = refs::commit(git, "HEAD")?.and_then(|_| parents.next());
+    let changed = match head {
         Some(head) => trees::changed(git, head, snapshot)?,
         None => {
             let printed = git.run(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot])?;

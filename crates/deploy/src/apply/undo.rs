@@ -123,7 +123,7 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
         }
         let put_back = match seq < begun {
             true => put_one_back(context, journal, seq, stands, folders),
-            false => remove_beside(journal, seq, folders),
+            false => remove_beside(journal, seq, folders).map(|()| true),
         };
         match put_back {
             Ok(true) => {}
@@ -151,15 +151,14 @@ fn sync_folders(journal: &Journal, others: &[String], folders: &mut Folders) -> 
     folders.sync(files.chain(others.iter().map(Path::new)).filter_map(Path::parent))
 }
 
-/// Removes the temporary file with new content that was not put in place. Always returns true, as if the file had been
-/// restored.
-fn remove_beside(journal: &Journal, seq: usize, folders: &mut Folders) -> Result<bool> {
+/// Removes the temporary file with new content that was not put in place.
+fn remove_beside(journal: &Journal, seq: usize, folders: &mut Folders) -> Result<()> {
     match folders.holding(Path::new(&journal.files[seq].path)) {
         // The folder was replaced by a link or a file.
-        Err(error) if error.code() == Code::InvalidPath => Ok(true),
+        Err(error) if error.code() == Code::InvalidPath => Ok(()),
         held => match held? {
-            Some((folder, _)) => folder.remove(&journal.beside(seq).0).map(|()| true),
-            None => Ok(true),
+            Some((folder, _)) => folder.remove(&journal.beside(seq).0),
+            None => Ok(()),
         },
     }
 }

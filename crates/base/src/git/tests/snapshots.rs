@@ -109,6 +109,18 @@ fn snapshots_include_conflicts_and_branches_without_a_commit() {
     std::fs::remove_file(repository.path("new.txt")).unwrap();
     snapshot::put_back(&git, scratch.path(), &kept).unwrap();
     assert_eq!(std::fs::read_to_string(repository.path("new.txt")).unwrap(), "new\n");
+
+    // Staged files are restored too, both those that changed since and those that did not.
+    repository.write("staged.txt", "staged\n");
+    git.run(&["add", "--", "new.txt", "staged.txt"]).unwrap();
+    repository.write("new.txt", "newer\n");
+    let before = status::read(&git, status::Extra::Untracked).unwrap();
+    let kept = snapshot::take(&git, scratch.path(), &[], "kept").unwrap();
+    git.run(&["rm", "--quiet", "-r", "--force", "."]).unwrap();
+    snapshot::put_back(&git, scratch.path(), &kept).unwrap();
+    assert_eq!(std::fs::read_to_string(repository.path("new.txt")).unwrap(), "newer\n");
+    assert_eq!(std::fs::read_to_string(repository.path("staged.txt")).unwrap(), "staged\n");
+    assert_eq!(status::read(&git, status::Extra::Untracked).unwrap(), before);
 }
 
 #[test]
