@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
-/// Returns the archive of a version from this database, or from its registry if it is not stored here. Also stores the
-/// registry's attestations: if the registry later removes a failed audit, mcpkg still knows it.
+/// Returns the archive of a version. Fetches the archive from the registry only if this database does not have it.
+/// Also stores the registry's attestations, so that a failed audit stays known even if the registry later removes it.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::with_digest(db, &sha256)? {

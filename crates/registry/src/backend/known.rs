@@ -41,7 +41,7 @@ impl Known {
         }
     }
 
-    /// Returns the registry called `name`, or all registries.
+    /// Returns the registry called `name`; without a name, all registries.
     pub fn meant(context: &Context, name: Option<&str>) -> Result<Vec<Self>> {
         match name {
             Some(name) => Ok(vec![Self::named(context, name)?]),

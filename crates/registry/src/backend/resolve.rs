@@ -37,8 +37,8 @@ pub struct Resolved {
     pub warnings: Vec<String>,
 }
 
-/// Returns the version for a reference, from the first registry by priority that has a matching version. Its digest
-/// is recorded, and must never change again.
+/// Returns the version for a reference, from the first registry by priority that has a matching version. Records the
+/// version's digest, which must never change again.
 ///
 /// A registry that cannot be asked (it is unreachable, not approved, or its token is missing) is skipped if it never
 /// had the tool. If it did have the tool, resolving fails: a tool with the same name in another registry could be a
@@ -93,7 +93,8 @@ fn cannot_be_asked(error: &Error) -> bool {
     matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved | Code::SecretMissing)
 }
 
-/// Returns the error for a tool that may be in an unreachable registry, with the reason for each.
+/// Returns the error for a tool that no reachable registry has, with the reason why each other registry could not be
+/// asked.
 fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let mut passed = passed.into_iter();
     let Some(first) = passed.next() else { return Error::internal("all registries were searched") };
@@ -195,8 +196,8 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Records a version when it is first seen, and later checks its digest against that record. Adds a yank that was seen
-/// before.
+/// Records a version when it is first seen, and compares its digest with the recorded one each time after that. If the
+/// database is writable, also marks the version as yanked if it was ever seen yanked.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);

@@ -17,8 +17,8 @@ pub(super) const AREAS: [(&str, Check); 6] = [
     (cache::AREA, cache::check),
 ];
 
-/// Returns the findings that `mcpkg doctor` reports: all that are not [`Health::Ok`]. If tools are installed, it also
-/// reports the findings about runners that are [`Health::Ok`].
+/// Returns the findings that `mcpkg doctor` reports: those that are not [`Health::Ok`]. The area of runners is an
+/// exception: all of its findings are reported if tools are installed, and none otherwise.
 pub fn health(context: &Context) -> Vec<Finding> {
     // If the database cannot be read, the finding of `mcpkg doctor` itself reports it.
     let is_used = context.store.read(installed::any).unwrap_or(false);

@@ -22,7 +22,7 @@ pub const OPS: &[Entry] = &[Entry::of::<operation::Doctor>()];
 /// How thorough a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
-    /// Quick checks only: no other host is contacted, and archives are read only if they are small.
+    /// Quick checks only: no other host is contacted, and archives are read only if they are small in total.
     Brief,
     Whole,
 }

@@ -8,7 +8,7 @@ use mcpkg_store::tools::packages::{self, PackageRow};
 
 pub(super) const AREA: &str = "tool packages";
 
-/// The total size of all archives above which a brief check skips them, in bytes.
+/// A brief check skips the archives if they are larger than this in total, in bytes.
 const QUICK: u64 = 16 << 20;
 
 pub(super) fn check(context: &Context, depth: Depth) -> Result<Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! Reads `.env` files, for the variables of tools that are not secrets.
+//! Reads `.env` files, which set the variables of tools.
 
 use super::home::Text;
 use mcpkg_base::error::Result;

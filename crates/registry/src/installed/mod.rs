@@ -79,12 +79,12 @@ fn is_path(text: &str) -> bool {
 }
 
 /// Returns the scope to install in: the selected project if the caller asks for it, else the kind of scope that the
-/// server is configured for. Without that configuration, it is the caller's access key, else its session, else
-/// everybody.
+/// server is configured for. If none is configured, the scope is the caller's access key, else the caller's session,
+/// else everybody.
 ///
 /// # Errors
-/// `E_NO_PROJECT` or `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` if the server installs per key or per
-/// session, and the caller has neither.
+/// `E_NO_PROJECT` or `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` if the server installs per access key and the
+/// caller has no key, or if it installs per session and the caller has no session.
 fn scope(context: &Context, for_project: bool) -> Result<Scope> {
     if for_project {
         return context.store.read(|db| Ok(Scope::Project(projects::require(db, &context.selection)?.uuid)));

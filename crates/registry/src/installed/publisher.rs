@@ -25,7 +25,8 @@ pub fn require(
     accept: bool,
 ) -> Result<Verdict> {
     let verdict = context.store.read(|db| trust::judge(db, context, subject))?;
-    // An archive that is refused anyway fails with that error below. Nobody is asked to accept its publisher.
+    // If the archive is refused anyway, do not ask anybody to accept its publisher: `trust::require` below returns the
+    // error.
     let is_refused = match verdict.status {
         Status::Refused => true,
         Status::Unverified => verdict.policy == Policy::RequireAttestation,

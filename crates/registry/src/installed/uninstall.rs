@@ -115,7 +115,7 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
     Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` shows each version and its scope"))
 }
 
-/// Makes the last installed version visible to agents if no version is.
+/// Makes the most recently installed version visible to agents, unless another installed version is visible already.
 fn promote(db: &Db<'_>, scope: &Scope, name: &str) -> Result<()> {
     let left = installs::of_tool(db, scope, name)?;
     match left.last() {

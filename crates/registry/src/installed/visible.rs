@@ -64,8 +64,8 @@ pub enum Border {
 }
 
 impl Border {
-    /// Finds the toolset for an audience: the server's, else the active one. A server that runs in place of Enact
-    /// (`mcpkg serve --as enact`) uses the toolset that `~/.enact/mcp.json` names.
+    /// Finds the toolset for an audience: the toolset of the server, else the active toolset. If there is neither, a
+    /// server that runs in place of Enact (`mcpkg serve --as enact`) uses the toolset that `~/.enact/mcp.json` names.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
         let named = match audience.toolset {
             Some(name) => Some(name.to_owned()),

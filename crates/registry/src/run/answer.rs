@@ -12,7 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::process::starter::Ended;
 use mcpkg_base::redact::Secrets;
 
-/// How many bytes from the end of standard error an error contains.
+/// An error contains at most this many bytes from the end of standard error.
 const TAIL: usize = 4 << 10;
 
 /// Signals that Linux sends to a process that reaches a limit, and the name of the limit.

@@ -109,8 +109,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Returns whether a path is a real folder owned by this user, since other users can also create files in the
-/// folder for temporary files.
+/// Returns whether a path is a real folder owned by this user. Other users can create files with the same prefix in
+/// the system's temporary folder.
 fn is_own_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && mcpkg_base::platform::is_own(&metadata))
 }

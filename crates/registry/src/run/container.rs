@@ -198,8 +198,8 @@ fn libraries() -> Result<Libraries, String> {
     starter::of_own_program().map_err(|error| format!("cannot find mcpkg's own libraries: {error}"))
 }
 
-/// Lets all users into a folder. Its parent folder is accessible to this user only, so this opens it only inside
-/// the container.
+/// Lets all users into a folder. Its parent folder is accessible to this user only, so only users inside the container
+/// gain access.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
     platform::set_path_mode(folder, 0o755)
 }

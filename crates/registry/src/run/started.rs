@@ -81,7 +81,7 @@ fn ceilings(limits: &Limits, within: Within) -> Ceilings {
         cpu: limits.cpu_seconds(),
         data: limits.memory,
         addressed: limits.addressed(),
-        // Without its own user namespace, this limit would count all processes of the user.
+        // Only a sandbox has its own user namespace. Elsewhere, this limit would count all processes of the user.
         processes: if counts_its_own { limits.processes } else { u64::MAX },
         files: limits.files,
         file_size: limits.file_size,

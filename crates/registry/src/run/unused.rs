@@ -11,9 +11,9 @@ use mcpkg_store::tools::unused::Amount;
 /// The length of a copy's name, which is a SHA-256 in hex.
 const DIGEST: usize = 64;
 
-/// Returns the number and size of the unfinished copies below `cache`, and of those for which `is_needed` returns
-/// false. Leaves out copies that were used at `before` or later, or that a process is using. Removes the counted
-/// copies unless this is a dry run.
+/// Returns the number and size of the copies below `cache` that can be removed: unfinished copies, and complete copies
+/// for which `is_needed` returns false. Leaves out copies that were used at `before` or later, or that a process is
+/// using. Removes the counted copies unless this is a dry run.
 pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime, is_dry: bool) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {
@@ -120,8 +120,9 @@ mod tests {
         for name in [&needed, &fresh, &held] {
             assert!(cache.join(name).join("file").exists(), "{name}");
         }
-        // With a later time, the sweep also removes fresh and unfinished copies. A locked copy stays.
+        // With a later time, the sweep also removes fresh and unfinished copies.
         assert_eq!(sweep(UNIX_EPOCH + Duration::from_secs(4_000_000_000), false), Amount { count: 2, bytes: 5 });
+        // The needed copy and the locked copy stay.
         assert_eq!(all(cache).expect("counted"), Amount { count: 2, bytes: 10 });
         assert_eq!(sweep(now, false), Amount::default());
     }

@@ -106,8 +106,8 @@ impl Claim {
     }
 }
 
-/// Counts the auditors who passed an archive, among its first attestations. The client decides whether to trust
-/// them.
+/// Counts the auditors that report a passed audit of an archive, among the archive's first `COUNTED` attestations.
+/// The client decides whether to trust these auditors.
 pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     let claims = Claim::first(db, package, COUNTED)?;
     let passed = claims.iter().filter(|claim| {

@@ -1,5 +1,5 @@
-//! Serves this database as a registry over HTTP, with the paths of the registry of Enact, the program that contract
-//! 002 describes.
+//! Serves this database as a registry over HTTP, with the paths that Enact's registry uses. Enact is the program that
+//! contract 002 describes.
 //!
 //! [`route`] parses the request, and each kind of response has its own file. Reading needs a key only if the server
 //! requires keys, and a key that is limited to one project cannot read. Writing needs a key made for publishing or for

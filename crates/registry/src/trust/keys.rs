@@ -158,7 +158,7 @@ pub fn of_user(name: &str) -> Result<Key> {
     load(&path_of(name)?, Some(name))
 }
 
-/// Reads a key file: a private key, or the public key of one that an ssh-agent holds.
+/// Reads a key file. It contains a private key, or the public half of a key that an ssh-agent holds.
 pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     let read = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)

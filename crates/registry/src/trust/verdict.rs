@@ -85,7 +85,7 @@ pub struct Counted {
     /// Whether the signature is a trusted objection to the archive: a failed audit, or a statement about a different
     /// archive of this version.
     pub refuses: bool,
-    /// The reason why it counts or does not, without a final period.
+    /// The reason why the signature counts or does not count, without a final period.
     pub why: String,
 }
 

@@ -184,7 +184,7 @@ impl Root {
     }
 
     /// Removes temporary files from a folder; `""` is the registry's own folder. No other process may be writing to
-    /// it.
+    /// the folder.
     pub fn sweep(&self, relative: &str) -> Result<()> {
         let path = if relative.is_empty() { self.path.clone() } else { self.at(relative)? };
         let Some(folder) = self.folders().open(&path)? else { return Ok(()) };

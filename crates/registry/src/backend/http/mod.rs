@@ -1,4 +1,5 @@
-//! A registry on another host, with the HTTP paths of the registry of Enact, the program that contract 002 describes.
+//! A registry on another host, reached over the HTTP paths that Enact's registry uses. Enact is the program that
+//! contract 002 describes.
 
 mod answers;
 mod client;
@@ -109,9 +110,9 @@ impl<'c> Http<'c> {
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
-    /// Returns the response to a search, when the registry sent it, and whether it is outdated. Uses the cached
-    /// response if the query is offline, if the registry cannot be reached, or if the response is still valid and the
-    /// query does not ask for a refresh.
+    /// Returns the response to a search, the time at which the registry sent it, and whether it is outdated. Uses the
+    /// cached response if the query is offline, if the registry cannot be reached, or if the response is still valid
+    /// and the query does not ask for a refresh.
     fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
         let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
         let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];

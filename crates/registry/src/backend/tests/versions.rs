@@ -96,10 +96,11 @@ fn a_digest_that_was_seen_never_changes() {
         (&error.details().unwrap()["expected"], &error.details().unwrap()["actual"]),
         (&json!(good), &json!(evil))
     );
-    // A read-only store also refuses the changed digest. Removing the registry does not clear the recorded digest.
+    // A read-only store also refuses the changed digest.
     let reading = Context { store: ground.context.store.reading(), ..ground.context.clone() };
     let reference = Reference::parse("a/one").unwrap();
     assert_eq!(resolve(&reading, &reference, Choice::default()).unwrap_err().code(), Code::DigestChanged);
+    // Removing the registry does not clear the recorded digest.
     let row = ground.context.store.read(|db| registries::get(db, "team")).unwrap();
     ground.context.store.write(|db| registries::delete(db, row.id)).unwrap();
     ground.add("team", Kind::Directory, path.to_str().unwrap(), None);

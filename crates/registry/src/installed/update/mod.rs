@@ -159,7 +159,7 @@ impl Update {
         if !self.dry_run {
             let placed =
                 write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict, before.as_deref()))?;
-            // The install may have assigned different names than expected, if another tool already had them.
+            // If another tool already had one of the expected names, the install has assigned a different name.
             differences.mcp_tools = Sides::of(had, placed.mcp_tools);
         }
         let stays = held_by.is_some().then(|| install.version.clone());

@@ -18,7 +18,7 @@ const NEVER: [&str; 5] = [".git", ".hg", ".svn", ".jj", "CVS"];
 /// File extensions of keys and certificates, which are always left out.
 const KEYS: [&str; 4] = ["pem", "key", "p12", "pfx"];
 
-/// Folders with generated or downloaded files. `!dist/` in `.gitignore` includes one anyway.
+/// Folders with generated or downloaded files. A line such as `!dist/` in `.gitignore` includes the folder anyway.
 const MADE: [&str; 8] = ["node_modules", "vendor", "__pycache__", "venv", "dist", "build", "out", "target"];
 
 /// The contents of a package's folder.
@@ -85,9 +85,9 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
     Ok(())
 }
 
-/// Returns whether a file or folder is left out. Version control, `.env` files and keys always are. For all others, the
-/// nearest `.gitignore` file that matches decides, in the folder itself or in a folder above. If none matches, hidden
-/// files, generated folders and logs are left out.
+/// Returns whether a file or folder is left out. Version control, `.env` files and keys always are. For anything else,
+/// the nearest `.gitignore` file with a matching line decides; it can be in the same folder or in a folder above. If
+/// no line matches, hidden files, generated folders and logs are left out.
 fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore]) -> bool {
     let ending = |endings: &[&str]| {
         let after = name.rsplit_once('.').map(|(_, after)| after.to_ascii_lowercase());

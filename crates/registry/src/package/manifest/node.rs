@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// Follows a JSON Pointer, and returns the last value on the way that exists.
+    /// Follows a JSON Pointer as far as its values exist, and returns the last of these values.
     pub(super) fn below(&self, pointer: &str) -> &Self {
         pointer.split('/').skip(1).fold(self, |node, part| {
             let key = part.replace("~1", "/").replace("~0", "~");

@@ -134,7 +134,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Returns whether a double quote is open since the innermost commands began.
+    /// Returns whether a double quote is open inside the innermost commands.
     fn is_in_double(&self) -> bool {
         let inner = self.frames.iter().rev().take_while(|frame| !matches!(frame, Frame::Commands(_)));
         inner.into_iter().any(|frame| matches!(frame, Frame::Double))

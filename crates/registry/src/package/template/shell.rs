@@ -231,7 +231,7 @@ mod tests {
             let why = Shell::parse(source, None, &[]).expect_err(source);
             assert!(why.contains(says), "{source}: {why}");
         }
-        // A script may use any shell syntax where none of its parameters is replaced.
+        // These scripts are accepted: they have no parameter, or the unusual syntax does not affect the parameter.
         for source in [
             "f() { echo $1; }; f a",
             "set -- a",

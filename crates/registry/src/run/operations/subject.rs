@@ -95,8 +95,8 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
-/// Returns the replacement for a publisher of a tool in a folder: the folder's path, so that permissions apply only
-/// to this folder.
+/// Returns what counts as the publisher of a tool in a folder: the folder's path, so that permissions apply only to
+/// this folder.
 pub fn publisher_of(folder: &Path) -> String {
     format!("folder:{}", folder.display())
 }

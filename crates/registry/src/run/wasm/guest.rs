@@ -15,7 +15,7 @@ pub const MAX_MOVED: u32 = 1 << 20;
 
 pub struct Guest<'m>(&'m mut [u8]);
 
-/// A range of the memory that was checked.
+/// A range of the module's memory, already checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     pub at: u32,

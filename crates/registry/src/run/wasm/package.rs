@@ -1,4 +1,5 @@
-//! Loads the program of a call, reading its package from the checked archive into memory.
+//! Loads the program of a call together with the files of its package, which stay in memory. They come from an
+//! archive, from the result of a build, or from a folder of the user.
 
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,7 @@ use mcpkg_core::op::{
 /// The user's keys, for shell completion.
 pub(super) const KEYS: Names = Names::Known(|_| keys::names().unwrap_or_default());
 
-/// Returns the default name of a new key; this key signs if there are several.
+/// Returns the default name of a new key. If a user has several keys, the key with this name signs by default.
 fn usual() -> String {
     "default".to_owned()
 }

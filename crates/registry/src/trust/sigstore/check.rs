@@ -26,9 +26,8 @@ static LAST: Mutex<Option<OfRoot>> = Mutex::new(None);
 
 static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made(SIGSTORE_PRODUCTION_TRUSTED_ROOT));
 
-/// Parses a bundle and checks it against a root. This covers the certificate's chain and log, the signature's log
-/// entry with its proof, the signing time, which must be within the certificate's validity, and the signature
-/// itself.
+/// Parses a bundle and checks it against a root. The checks cover the certificate's chain and log, the signature's log
+/// entry with its proof, the signing time, which must be within the certificate's validity, and the signature itself.
 ///
 /// Other modules decide which archive the statement is about, and whether the signer is trusted.
 pub fn read(text: &str, root: &Root) -> BundleContents {

@@ -365,11 +365,11 @@ mod tests {
         ] {
             assert!(of_certificate(&san, issuer, &ran_for("alice/kit")).is_err(), "{san:?} {issuer}");
         }
-        // The same address from two issuers gives two identities, and an address that only resembles a private
-        // GitHub address does not give a user name.
+        // The same address from two issuers gives two identities.
         let none = FulcioCiClaims::default();
         let by = |issuer| of_certificate(&mail("7+alice@users.noreply.github.com"), issuer, &none).expect("a name");
         assert_ne!(by(google), by(github));
+        // An address that only resembles a private GitHub address does not give a user name.
         let near = of_certificate(&mail("alice@users.noreply.github.com.example.org"), github, &none);
         assert_eq!(near.as_deref(), Ok("github:alice@users.noreply.github.com.example.org"));
         let odd = of_certificate(&mail("eve+alice@users.noreply.github.com"), github, &none);

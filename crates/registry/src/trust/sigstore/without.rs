@@ -19,8 +19,8 @@ const KINDS: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "micr
 /// Explains how to build an mcpkg that checks bundles.
 const BUILD: &str = "to build an mcpkg that checks Sigstore bundles: `cargo install --path . --features full`";
 
-/// Reads a bundle without checking its signature. The statement is still read, to report one that does not cover
-/// the archive.
+/// Reads a bundle without checking its signature. The statement is still read, so that mcpkg can report a statement
+/// that does not cover the archive.
 pub fn read(text: &str, _: &Root) -> BundleContents {
     let why = "the attestation is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED)".to_owned();
     let value: Value = serde_json::from_str(text).unwrap_or_default();

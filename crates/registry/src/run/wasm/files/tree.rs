@@ -41,7 +41,7 @@ enum Kind {
 /// The remaining space of a writable file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Bytes of all files together.
+    /// The bytes that are left for all files together.
     pub bytes: u64,
     /// The maximum size of one file in bytes.
     pub file: u64,
@@ -49,7 +49,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Returns the space for files with `bytes` in total, and `file` bytes in each at most.
+    /// Returns room for `bytes` bytes of files in total, and at most `file` bytes per file.
     pub fn new(bytes: u64, file: u64) -> Self {
         Self { bytes, file, nodes: MAX_NODES }
     }

@@ -104,9 +104,10 @@ fn memory_is_limited_and_a_module_can_continue_after_a_failed_growth() {
     assert_eq!(end(""), End::Exited(0));
     let size = Trial { limits, ..Trial::of(&grows("(call $proc_exit (memory.size))")) }.run().end;
     assert_eq!(size, End::OutOfMemory, "a status other than 0");
-    // The initial memory counts against the limit, and so do tables.
+    // The initial memory counts against the limit.
     let large = "(module (memory 1000) (func (export \"_start\")))";
     assert_eq!(Trial { limits, ..Trial::whole(large) }.run().end, End::OutOfMemory);
+    // Tables count too.
     let large = "(module (table 10000000 funcref) (func (export \"_start\")))";
     assert_eq!(Trial { limits, ..Trial::whole(large) }.run().end, End::OutOfMemory);
 }

@@ -237,7 +237,7 @@ fn x28_written_files_use_limited_space_and_free_it() {
     assert_eq!(size(&mut machine, two, u64::MAX), Err(Errno::FBIG));
     machine.at(path_unlink_file, 4, "two").expect("removed");
     machine.call(|host, guest| fd_close(host, guest, two)).expect("closed");
-    // A gap counts as if it had been written.
+    // The gap before a write at an offset counts as if it had been written.
     let list = machine.buffer(1);
     machine.call(|host, guest| fd_pwrite(host, guest, one, list, 1, 599, RESULT)).expect("written");
     let three = machine.open(4, "three", 1, BOTH).expect("made");
@@ -338,7 +338,7 @@ fn a_wait_ends_with_what_comes_first() {
     subscribe(&mut machine, 0, 0, 1, 3_600_000_000_000, 0);
     subscribe(&mut machine, 1, 0, 1, 1_000_000, 0);
     assert_eq!((poll(&mut machine, 2), user(&machine, 0)), (Ok(1), 71));
-    // A time in the past, a ready descriptor, and an invalid descriptor.
+    // Three subscriptions are due: a time in the past, a ready descriptor, and an invalid descriptor.
     subscribe(&mut machine, 1, 0, 0, 5, 1);
     subscribe(&mut machine, 2, 1, 0, 0, 0);
     subscribe(&mut machine, 3, 2, 99, 0, 0);
