@@ -1,4 +1,4 @@
-//! Completes names in a workspace for shells.
+//! Shell completion for the names in a workspace.
 
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,7 @@ pub const REPOS: Names = Names::Stored(|typed| {
     Ok(typed.matching(repos.into_iter().map(|repo| repo.name)))
 });
 
-/// Completes sets of worktrees: the names of the folders that exist.
+/// Shell completion for sets of worktrees: the names of the folders that exist.
 pub const SETS: Names = Names::Stored(|typed| {
     let base = workspace(typed)?.map(|workspace| workspace.root.join(&workspace.manifest.worktree.base_dir));
     let entries = base.and_then(|base| std::fs::read_dir(base).ok()).into_iter().flatten().flatten();
@@ -24,7 +24,7 @@ pub const SETS: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// Completes removed sets of worktrees that can still be restored.
+/// Shell completion for removed sets of worktrees that can still be restored.
 pub const REMOVED: Names = Names::Stored(|typed| {
     let Some(workspace) = workspace(typed)? else { return Ok(Vec::new()) };
     let never = CancellationToken::new();
@@ -37,13 +37,13 @@ pub const REMOVED: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// Completes open features.
+/// Shell completion for open features.
 pub const FEATURES: Names = Names::Stored(|typed| open(typed, Kind::Feature));
 
-/// Completes open releases.
+/// Shell completion for open releases.
 pub const RELEASES: Names = Names::Stored(|typed| open(typed, Kind::Release));
 
-/// Completes open hotfixes.
+/// Shell completion for open hotfixes.
 pub const HOTFIXES: Names = Names::Stored(|typed| open(typed, Kind::Hotfix));
 
 fn workspace(typed: &Typed<'_>) -> Result<Option<Workspace>> {

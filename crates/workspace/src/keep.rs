@@ -22,7 +22,7 @@ const PREFIX: &str = "refs/mcpkg/kept/";
 /// The maximum size of an ignored file that is kept, in bytes.
 const IGNORED_FILE: u64 = 1 << 20;
 
-/// The maximum total size of the ignored files that are kept of one worktree, in bytes.
+/// The maximum total size, in bytes, of the ignored files that are kept for one worktree.
 const IGNORED_FILES: u64 = 16 << 20;
 
 /// Returns whether a full ref name is one of the refs that keep something.
@@ -30,7 +30,7 @@ pub fn keeps(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Returns what a keeping ref protects, such as `develop` or `worktrees/login`.
+/// Returns what a ref below `refs/mcpkg/kept/` protects, such as `develop` or `worktrees/login`.
 pub fn what(name: &str) -> Option<&str> {
     let (_, what) = name.strip_prefix(PREFIX)?.split_once('/')?;
     Some(["heads/", "tags/"].iter().find_map(|prefix| what.strip_prefix(prefix)).unwrap_or(what))
@@ -91,7 +91,8 @@ pub fn list(git: &Git<'_>) -> Result<Vec<KeptRef>> {
     Ok(kept.collect())
 }
 
-/// The problems that prevent the removal of a worktree, and the files of it that will be kept.
+/// The result of examining a worktree before its removal: the problems that prevent the removal, and the ignored files
+/// and folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Problems that `--force` overrides, because everything is kept: changes, untracked files, an operation in

@@ -36,7 +36,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the workspace in `root`. Other processes show `what` as the description of its holder.
+    /// Takes the lock of the workspace in `root`. While it is held, other processes show `what` as the description of
+    /// the lock holder.
     ///
     /// # Errors
     /// `E_WORKSPACE_BUSY` after ten seconds, `E_CANCELLED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.

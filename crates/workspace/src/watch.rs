@@ -219,7 +219,7 @@ fn places(context: &Context) -> Places {
         return places;
     };
     places.add(root.join(OWN), Depth::Folder);
-    // Reads already report an invalid manifest. Watching it is enough to notice a fix.
+    // Reading a resource already reports an invalid manifest. Watching the manifest is enough to notice a fix.
     let Ok(workspace) = Workspace::read(&root) else { return places };
     let manifest = &workspace.manifest;
     let specs = |places: &mut Places, folder: &Path| {

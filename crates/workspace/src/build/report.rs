@@ -13,7 +13,7 @@ use mcpkg_base::plural::count;
 use mcpkg_core::op::{Body, Reply, Table};
 use mcpkg_store::builds;
 
-/// The number of bytes from the end of the output that an error message includes. Many clients show only the message.
+/// An error message includes at most this many bytes, from the end of the output. Many clients show only the message.
 const TAIL: usize = 2 << 10;
 
 /// The last line stored for a command that was cancelled.

@@ -26,7 +26,7 @@ pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Res
     Ok(())
 }
 
-/// Moves a folder to a free place. Does nothing if it is gone or if the target is on another disk.
+/// Moves a folder to a free place. Does nothing if the folder is gone or if the target is on another disk.
 pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
     let parent = to.parent().unwrap_or(to);
     let moved = fs::symlink_metadata(from).and_then(|_| fs::create_dir_all(parent)).and_then(|()| fs::rename(from, to));

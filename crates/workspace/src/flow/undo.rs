@@ -224,7 +224,7 @@ fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Pl
     Ok(())
 }
 
-/// Plans the reverse steps. Adds refs that keep commits which would become unreachable.
+/// Plans the reverse steps. Adds refs for commits that would otherwise become unreachable.
 fn plan(
     context: &Context,
     workspace: &Workspace,

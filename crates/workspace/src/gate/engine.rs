@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 pub use super::tensor::{Dtype, Element, Tensor};
 
-/// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why it
-/// stopped.
+/// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why the
+/// model did not run to completion.
 pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<ModelOutput, Stopped>;
 
 /// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`.

@@ -1,5 +1,5 @@
-//! Opens files that a caller named. A person may name any file; an agent only files below the workspace's root, without
-//! links.
+//! Opens files that a caller named. A person may name any file. An agent may name only files below the workspace's
+//! root, by a path without links.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -200,7 +200,7 @@ impl Gate for Local<'_> {
     }
 }
 
-/// Returns a writer for a stored file. It reads each piece in its own transaction.
+/// Returns a function that writes a stored file to a stream. The function reads each piece in its own transaction.
 fn feed(store: Store, pieces: std::sync::Arc<Pieces>) -> Feed {
     Box::new(move |to| {
         let count = pieces.size().div_ceil(Pieces::SIZE);

@@ -25,7 +25,7 @@ const MAX_ANSWER: u64 = 8 << 20;
 /// The time for which mcpkg reads a log stream that does not end.
 const LOG: Duration = Duration::from_secs(5);
 
-/// The maximum number of characters of a server's error message that an error shows.
+/// An error quotes at most this many characters of a server's error message.
 const LONGEST: usize = 300;
 
 /// Characters of a name that must be percent-encoded in a URL's path.

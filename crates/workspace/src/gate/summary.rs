@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::tensor::{Range, float};
 
-/// The maximum number of elements that are shown of each output.
+/// A reply shows at most this many elements of each output, unless the caller wants all of them.
 pub const SHOWN: usize = 32;
 
 /// The maximum total size of all outputs as JSON, in bytes.

@@ -119,7 +119,7 @@ impl<R: Read + Seek> Wire<R> {
         Ok(())
     }
 
-    /// Returns the bytes up to position `end`, at most `limit` of them.
+    /// Returns the bytes up to position `end`; fails if these are more than `limit` bytes.
     pub fn bytes(&mut self, end: u64, limit: u64) -> Result<Vec<u8>, Fault> {
         let size = end.saturating_sub(self.at);
         if size > limit {
@@ -131,7 +131,7 @@ impl<R: Read + Seek> Wire<R> {
         if bytes.len() as u64 == size { Ok(bytes) } else { Err(Fault::Truncated) }
     }
 
-    /// Returns the text up to position `end`, at most `limit` bytes.
+    /// Returns the text up to position `end`; fails if it is longer than `limit` bytes.
     pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
         String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a string is not valid UTF-8"))
     }

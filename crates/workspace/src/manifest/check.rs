@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Manifest;
 use mcpkg_base::error::nearest;
 
-/// A position in the manifest's text; `None` if the thing is missing there.
+/// A range of bytes in the manifest's text; `None` for something that the text does not contain.
 pub(super) type Place = Option<Range<usize>>;
 
 /// A manifest with the positions that error messages need.
@@ -19,7 +19,7 @@ pub(super) struct Placed {
 /// A problem and its position.
 type PlacedProblem = (Place, String);
 
-/// Returns duplicate names and paths, and unknown or circular dependencies.
+/// Returns the problems in a manifest's repositories: duplicate names and paths, and unknown or circular dependencies.
 pub(super) fn repos(placed: &Placed) -> Vec<PlacedProblem> {
     let mut found = Vec::new();
     let repos = &placed.manifest.repos;

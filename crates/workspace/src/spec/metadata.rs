@@ -1,5 +1,5 @@
-//! Reads and edits the metadata of a spec, `.openspec.yaml`. Edits keep everything else unchanged; errors have their
-//! line.
+//! Reads and edits the metadata of a spec, `.openspec.yaml`. Edits keep everything else unchanged; each error has its
+//! line number.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

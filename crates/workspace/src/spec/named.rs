@@ -1,4 +1,4 @@
-//! Finds the spec that a call names, and completes names of specs in a shell.
+//! Finds the spec that a call names, and provides shell completion for names of specs.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use mcpkg_base::git::{Git, LOCAL};
 use mcpkg_base::process::Limits;
 use mcpkg_core::op::{Context, Names};
 
-/// Completes the open specs of the workspace around the current folder.
+/// Shell completion for the open specs of the workspace around the current folder.
 pub(super) const OPEN: Names = Names::Stored(|typed| {
     let Some(root) = root::find(&root::start(typed.selection)) else { return Ok(Vec::new()) };
     Ok(typed.matching(open(&Workspace::read(&root)?)))
@@ -40,7 +40,7 @@ pub(super) fn name_or_branch(context: &Context, workspace: &Workspace, name: Opt
     }
 }
 
-/// Returns the open spec of the branch in the current folder; `None` if there is none.
+/// Returns the open spec of the branch that is checked out in the current folder; `None` if there is no such spec.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if there are several.

@@ -194,7 +194,7 @@ fn left_over(block: &Block, comments: &HashSet<String>) -> Option<&'static str> 
     }
 }
 
-/// The maximum number of characters of the user's text that a finding quotes.
+/// A finding quotes at most this many characters of the user's text.
 const SHORT: usize = 120;
 
 fn short(text: &str) -> String {

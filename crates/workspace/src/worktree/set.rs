@@ -1,4 +1,4 @@
-//! Finds the existing sets of worktrees, based on what git has registered, and shows a change to them.
+//! Finds the existing sets of worktrees, based on what git has registered, and formats the reply to a dry run.
 
 use std::path::{Path, PathBuf};
 

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(shape(json!([[1, 2, 3], [4, 5, 6]]), &both), Ok(vec![2, 3]));
         assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &both), Ok(vec![2, 3]));
         assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &[Dim::Any, three]), Ok(vec![2, 3]));
-        // With two variable lengths, the shape is ambiguous.
+        // With two variable lengths, the model does not fix the shape, so the array keeps its own.
         assert_eq!(shape(json!([1, 2]), &[Dim::Any, Dim::Any]), Ok(vec![2]));
         assert_eq!(shape(json!([]), &[Dim::Any]), Ok(vec![0]));
         assert_eq!(shape(json!({ "x": 1 }), &[]), Ok(vec![]));

@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The maximum size of a JSON input, in bytes.
 pub const MAX_JSON: u64 = 8 << 20;
 
-/// The maximum total size of all other files of an input, in bytes. It includes the expected outputs.
+/// The maximum total size of all other files of an input, including the expected outputs, in bytes.
 const MAX_BINARY: u64 = 256 << 20;
 
 /// The tensors of a test.
@@ -65,7 +65,8 @@ pub fn refused(input: &str, why: &str) -> Error {
         .with_details(json!({ "kind": "input", "input": input }))
 }
 
-/// Reads the files `KIND_0.pb`, `KIND_1.pb` and so on from a folder. Each belongs to the port with that index.
+/// Reads the files `KIND_0.pb`, `KIND_1.pb` and so on from a folder. The number in a file's name is the index of its
+/// port.
 fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: &mut u64) -> Result<Vec<Named>> {
     let names = files.names(folder)?;
     let mut found = Vec::new();
@@ -110,7 +111,7 @@ fn checked_inputs(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Ten
     in_order.collect()
 }
 
-/// Returns why the gate does not support a port; `None` if it does.
+/// Returns why the gate does not support a port; `None` if the gate supports it.
 fn kind_of(port: &Port) -> Option<String> {
     let is_tensor = tensor::Dtype::named(&port.dtype).is_some();
     (!is_tensor).then(|| format!("`{}` has the type {}, which the gate does not support", port.name, port.dtype))

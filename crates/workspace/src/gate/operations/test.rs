@@ -18,7 +18,7 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::projects::Selection;
 
-/// The maximum number of characters of an output that a person sees.
+/// A person sees at most this many characters of an output.
 const SHOWN: usize = 400;
 
 fn relative() -> f64 {

@@ -32,7 +32,7 @@ use protocol::{Answer, Head, Ran, TIME};
 const CAPTURE: Capture = Capture { head: 16 << 20, tail: 0 };
 const WHOLE: Capture = Capture { head: 256 << 20, tail: 0 };
 
-/// The maximum number of characters of the engine's message that an error shows.
+/// An error quotes at most this many characters of the engine's message.
 const LONGEST: usize = 600;
 
 /// Messages by which a worker or its engine reports that memory ran out.
@@ -110,8 +110,8 @@ impl Worker {
     }
 }
 
-/// Returns a writer for a job. A broken pipe is not an error: a worker that stops reading early still answers with the
-/// reason.
+/// Returns a function that writes a job to the worker's standard input. A broken pipe is not an error: a worker that
+/// stops reading early still answers with the reason.
 fn feed(job: Job) -> Feed {
     Box::new(move |stdin: &mut dyn Write| match write(job, stdin) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
