@@ -21,7 +21,7 @@ pub(super) fn make(clock: &Clock) -> Result<String> {
     Ok(format!("{PREFIX}{id}_{}", hex::encode(&clock.secret()?)))
 }
 
-/// Returns the parts of a key; `None` if it does not look like one.
+/// Returns the parts of a key; `None` if the text does not have the form of a key.
 pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
     let (id, secret) = key.strip_prefix(PREFIX)?.split_once('_')?;
     let good =

@@ -1,6 +1,7 @@
-//! Access rules: what a token may do, by what it says.
+//! Access rules: decide what a token allows, based on the claims of the token.
 //!
-//! All rules that fit a token and the requested project count together. A right that one of them gives is not taken away by another.
+//! All rules that fit a token and the requested project are combined. A right that one rule gives is not taken away by
+//! another.
 
 use super::refused::Refused;
 use super::token::Claims;
@@ -15,7 +16,7 @@ pub struct Rules(Vec<Loaded>);
 #[derive(Debug)]
 struct Loaded {
     claim: String,
-    /// What the rule gives to someone who is not known yet.
+    /// What the rule allows. The holder is filled in when somebody signs in.
     grant: Grant,
 }
 
@@ -46,8 +47,8 @@ impl Rules {
         Ok(Self(rules))
     }
 
-    /// Returns what a token allows in a project. Without one, the request is for the only project of the token's rules, or for the
-    /// one that is selected.
+    /// Returns what a token allows in a project. Without a project, only rules for all projects count. If no such rule
+    /// fits the token, the request is for the only project that the fitting rules name; several projects are an error.
     pub fn grant(&self, claims: &Claims, project: Option<&str>) -> std::result::Result<Grant, Refused> {
         let fits = |claim: &str| claim.split_once('=').is_some_and(|(name, value)| claims.has(name, value));
         let asked = project.map(str::to_owned);
@@ -62,7 +63,7 @@ impl Rules {
         now.is_ok_and(|now| Grant { expires_at: grant.expires_at, ..now } == *grant)
     }
 
-    /// Returns the scopes that rules give rights for in a project, so that a client may ask for them.
+    /// Returns the scopes to which the rules give rights in a project, so that a client can request these scopes.
     pub fn scopes(&self, project: Option<&str>) -> impl Iterator<Item = &str> {
         let reaches = move |rule: &&Loaded| {
             let only = rule.grant.project_name.as_deref();
@@ -85,7 +86,8 @@ impl Rules {
         holder.by = fitting.iter().map(|rule| rule.claim.clone()).collect();
         holder.by.dedup();
         let Some(all) = united(fitting.iter().copied()) else { return Err(Refused::NoRule) };
-        // A grant has the same rights wherever it reaches. If rules for the project give more, it is for the project alone.
+        // A grant gives the same rights in every project. If the rules for one project add rights, the grant is
+        // limited to that project.
         let everywhere = united(fitting.iter().copied().filter(is_for_all));
         let is_everywhere = everywhere.is_some_and(|everywhere| same(&everywhere, &all));
         let narrow = fitting.iter().find(|rule| !is_everywhere && !is_for_all(rule));

@@ -91,8 +91,8 @@ fn of_key(key: &Key) -> Result<Vec<Namespace>> {
     namespaces(&key.publish, || format!("access key '{}'", key.name))
 }
 
-/// Whether an HTTP server requires a key. It does as soon as the first key is created, and forever after: even if all keys
-/// were revoked, or if a restore replaced a database that had one.
+/// Whether an HTTP server requires a key. It does once a key has been created, even if all keys were revoked later. It
+/// also does after a restore, if the replaced database required a key or could not be read.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     access::required(db)
 }

@@ -17,7 +17,7 @@ use mcpkg_store::catalogs;
 use mcpkg_store::consents::{self, Request, State};
 use mcpkg_store::page::Page;
 
-/// Completes the ids of requests that a person may still decide on.
+/// Shell completion for the ids of requests that a person may still decide on.
 const REQUESTS: Names = Names::Stored(|typed| {
     let requests = consents::list(typed.db, None, &Page::all())?.rows;
     let undecided = requests.into_iter().filter(|request| matches!(request.state, State::Pending | State::Approved));

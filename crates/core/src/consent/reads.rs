@@ -1,4 +1,5 @@
-//! Approvals of all reads of a catalog (see [`super::widened`]), each stored as a record outside the database.
+//! Approvals of all plans that only read from one catalog (see [`super::widened`]), each stored as a record outside
+//! the database.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_store::Db;
 
-/// An approval of all reads of a catalog, as read from its record.
+/// An approval of all plans that only read from one catalog, as found in its record.
 #[derive(Debug)]
 pub(super) struct Reads {
     digest: String,

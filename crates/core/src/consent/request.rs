@@ -30,7 +30,7 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, like a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// The maximum number of effects of a request that an agent gets, one per line. One more line counts the rest.
+/// An agent gets at most this many effects of a request, one per line. One more line counts the rest.
 const TOLD: usize = 100;
 
 /// How many characters of a line are kept when it is cut.
@@ -67,7 +67,7 @@ enum ConsentKind {
     Stored(Box<Request>),
     /// Given for a request whose nonce the caller has.
     Nonce(Box<Request>),
-    /// Given for all reads of a catalog.
+    /// Given for all plans that only read from one catalog.
     Reads(Box<Reads>),
 }
 
@@ -258,7 +258,8 @@ pub fn deny(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request
     })
 }
 
-/// Records that a client declined a request. No person has decided, so the request keeps waiting for one at a terminal.
+/// Records that a client declined a request. No person has decided, so the request keeps waiting for a person at a
+/// terminal.
 pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;

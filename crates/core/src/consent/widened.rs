@@ -20,7 +20,8 @@ use mcpkg_store::consents::Request;
 /// The maximum duration of a widened approval: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;
 
-/// Widens the approval of a request to all reads of a catalog, for `span` milliseconds. Returns the time when it expires.
+/// Widens the approval of a request to all plans that only read from one catalog, for `span` milliseconds. Returns the
+/// time when the widened approval expires.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` if the span is zero or more than a day;
@@ -80,7 +81,7 @@ pub struct Wider {
     pub asker: String,
     /// The catalog from which the caller may read.
     pub catalog: String,
-    /// The time when it expires, in milliseconds since 1970.
+    /// The time when the approval expires, in milliseconds since 1970.
     pub expires_at: Millis,
 }
 

@@ -8,7 +8,7 @@ use mcpkg_base::clock::Millis;
 /// The caller of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// This user, or a program of theirs, at a shell on this machine.
+    /// This user, or a program that this user runs, at a shell on this machine.
     Shell,
     /// This user, in `mcpkg console`. It has the rights of a shell; only its name in the audit trail differs.
     Console,
@@ -77,7 +77,7 @@ impl InstallScope {
     }
 }
 
-/// Who has a grant.
+/// The holder of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// Everyone with the access key of this name.
@@ -91,14 +91,14 @@ pub enum Holder {
 pub struct SignedIn {
     /// `person:NAME` or `program:NAME`. No access key has such a name.
     pub name: String,
-    /// The claims of the token whose rules gave access.
+    /// The claims of the access rules that gave access.
     pub by: Vec<String>,
-    /// The project that was asked for, if one was.
+    /// The project that the request named, if any.
     pub asked: Option<String>,
 }
 
 impl Holder {
-    /// Returns the name of the key, or of who signed in.
+    /// Returns the name of the key, or of the person or program that signed in.
     pub fn name(&self) -> &str {
         match self {
             Holder::Key(name) => name,
@@ -114,7 +114,7 @@ impl Holder {
         }
     }
 
-    /// Returns what the holder showed, for messages.
+    /// Returns what the holder presented, for messages.
     pub const fn shown(&self) -> &'static str {
         match self {
             Holder::Key(_) => "access key",
@@ -251,8 +251,8 @@ impl Caller {
         }
     }
 
-    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, who signed in or,
-    /// without either, this user. So a token issued in the shell is also valid over stdio.
+    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, the person
+    /// or program that signed in, or else this user. So a token issued in the shell is also valid over stdio.
     pub fn asker(&self) -> String {
         match self {
             Caller::Client(Client { grant: Some(grant), .. }) => grant.holder.requester(),

@@ -104,7 +104,8 @@ pub struct Context {
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
-    /// If a read must not create a missing database, `store` is an empty substitute, and this is the missing database's path.
+    /// If a command must not create a missing database, `store` is an empty substitute, and this is the path of the
+    /// missing database.
     pub stands_for: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Completes names on the shell's command line.
+//! Shell completion for names.
 
 use super::Domains;
 use mcpkg_base::error::Result;
@@ -37,7 +37,7 @@ pub struct Name {
 }
 
 impl Names {
-    /// Completes the names of projects.
+    /// Shell completion for the names of projects.
     pub const PROJECTS: Self = Self::Stored(|typed| {
         let projects = projects::list(typed.db, &Page::all())?.rows;
         Ok(typed.matching(projects.into_iter().map(|summary| summary.project.name)))

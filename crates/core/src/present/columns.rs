@@ -26,7 +26,7 @@ enum Rank {
     Name,
 }
 
-/// The end of a cell that is kept when the cell is cut.
+/// The part of a cell that stays when the cell is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptEnd {
     Start,

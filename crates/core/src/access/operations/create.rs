@@ -206,8 +206,8 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
         let project = project_name(db, key.project)?;
         context.event(db, author, project.as_deref(), "access.revoke", name)
     });
-    // Do not make the cause the source of the new error: the caller ignores errors caused by a closed pipe, but this one has
-    // to be shown.
+    // Do not make the cause the source of the new error: the caller ignores errors caused by a closed pipe, but the
+    // new error has to be shown.
     let why = error.message();
     match revoked {
         Ok(()) => Error::new(

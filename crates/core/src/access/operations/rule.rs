@@ -1,4 +1,4 @@
-//! Describes an access rule, and checks the claim of one.
+//! Describes an access rule, and checks its claim.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use mcpkg_store::access_rules::{self, Rule};
 /// The longest claim that a rule may name, in bytes.
 const MAX_CLAIM: usize = 500;
 
-/// Completes the claims of rules in the shell.
+/// Shell completion for the claims of rules.
 pub(super) const CLAIMS: Names =
     Names::Stored(|typed| Ok(typed.matching(access_rules::list(typed.db)?.into_iter().map(|rule| rule.claim))));
 
-/// Returns a claim in the form NAME=VALUE, or why it is not one.
+/// Returns the claim if it has the form NAME=VALUE; otherwise the error says what is wrong.
 pub(super) fn claim(text: &str) -> Result<&str> {
     let good = text.len() <= MAX_CLAIM
         && !text.contains(char::is_control)

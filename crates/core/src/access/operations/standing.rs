@@ -12,7 +12,7 @@ use mcpkg_store::access::{self, Key};
 use mcpkg_store::page::Page;
 use mcpkg_store::{Db, projects};
 
-/// Completes the names of access keys in the shell.
+/// Shell completion for the names of access keys.
 pub(super) const KEYS: Names = Names::Stored(|typed| {
     let keys = access::list(typed.db, &Page::all())?.rows;
     Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))

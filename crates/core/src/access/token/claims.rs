@@ -1,4 +1,4 @@
-//! What a token says, after its checks.
+//! The claims of a token, and the checks that they must pass.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,8 @@ impl Claims {
         if all.get("iss").and_then(Value::as_str) != Some(issuer) {
             return Err(Refused::Issuer);
         }
-        // A token with a key of the client's (RFC 7800, DPoP) counts only together with a proof, which mcpkg does not check.
+        // A token that is bound to a key of the client (RFC 7800, DPoP) is valid only together with a proof, which
+        // mcpkg does not check.
         if all.contains_key("cnf") || all.contains_key("events") {
             return Err(Refused::Kind);
         }
@@ -59,7 +60,7 @@ impl Claims {
         audiences.any(|audience| holds(self.all.get("aud"), audience))
     }
 
-    /// When the token stops counting.
+    /// Returns the time from which the token is no longer accepted.
     pub fn expires_at(&self) -> Millis {
         self.expires_at
     }
@@ -74,8 +75,8 @@ impl Claims {
         ["scope", "scp"].into_iter().find_map(|name| self.all.get(name)?.as_str()).unwrap_or_default()
     }
 
-    /// Whether a claim has this value or is a list with it. `a.b` is the claim of this name or else the field `b` of the claim `a`.
-    /// Scopes are lists, separated by spaces.
+    /// Whether a claim equals `value`, or is a list that contains it. The name `a.b` stands for the claim with this
+    /// name or, if there is none, for the field `b` of the claim `a`. Scopes are lists, separated by spaces.
     pub fn has(&self, name: &str, value: &str) -> bool {
         match name {
             "scope" | "scp" => match self.all.get(name) {
@@ -104,8 +105,9 @@ fn holds(found: Option<&Value>, value: &str) -> bool {
     }
 }
 
-/// Returns the name of the person, or of a program without one. Two people with the same readable name differ by the end of theirs,
-/// which comes from `sub`: only the issuer decides on that.
+/// Returns the name of the person or program that the token stands for. If the readable name is not `sub` itself, the
+/// name ends in a hash of the issuer and `sub`. So two people with the same readable name have different names,
+/// because only the issuer assigns `sub`.
 fn name(claims: &Map<String, Value>, issuer: &str) -> Option<String> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let client = text("client_id").or_else(|| text("azp"));

@@ -18,7 +18,7 @@ use mcpkg_base::sha256;
 
 /// How often the keys are read, so that a withdrawn key stops working.
 const EVERY: Duration = Duration::from_secs(600);
-/// How soon they are read again after a failure, or because a token names an unknown key.
+/// How soon the keys are read again after a failure, or because a token names an unknown key.
 const AGAIN: Duration = Duration::from_secs(30);
 /// How long keys count while the issuer does not answer.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
@@ -28,12 +28,12 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest document that is read, in bytes.
 const MAX_DOCUMENT: u64 = 256 << 10;
 
-/// The most tokens that are remembered.
+/// The maximum number of tokens that are remembered.
 const MAX_TOKENS: usize = 4096;
 
 /// An authorization server whose tokens are accepted.
 pub struct Issuer {
-    /// As configured: the claim `iss` has to be the same, byte for byte.
+    /// The URL as configured. The claim `iss` must equal it, byte for byte.
     name: String,
     url: Url,
     held: RwLock<Held>,
@@ -56,9 +56,9 @@ struct Held {
 pub enum State {
     /// The keys were read at the last attempt; there are this many.
     Good(usize),
-    /// The issuer does not answer. The keys are this old and still count for as long as is said second.
+    /// The issuer does not answer. The keys were read `age` ago, and are still used for the time `left`.
     Stale { age: Duration, left: Duration, why: String },
-    /// There are no keys that count.
+    /// There are no usable keys.
     Down(String),
 }
 
@@ -70,7 +70,7 @@ struct Metadata {
 }
 
 impl Issuer {
-    /// Returns an issuer whose keys are still to be read.
+    /// Returns an issuer whose keys have not been read yet.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if the URL cannot be an issuer.
@@ -103,11 +103,12 @@ impl Issuer {
             return if now < claims.expires_at() { Ok(Arc::clone(claims)) } else { Err(Refused::Expired) };
         }
         let mut unchecked = jws::read(token)?;
-        // The signature is checked last: it costs the most, and only a token that is good otherwise is worth it.
+        // The signature is checked last, because it costs the most. Tokens with invalid claims are refused before.
         let claims = Claims::check(std::mem::take(&mut unchecked.claims), &self.name, now)?;
         unchecked.check_signature(&keys.ok_or(Refused::NoKeys)?.0)?;
         let claims = Arc::new(claims);
-        // The lock on the keys is still held: a token that was checked with old keys is not remembered after new ones were read.
+        // The lock on the keys is still held. So a token that was checked with old keys is never remembered after new
+        // keys were read.
         let mut checked = self.checked();
         if checked.len() >= MAX_TOKENS {
             checked.clear();
@@ -116,23 +117,24 @@ impl Issuer {
         Ok(claims)
     }
 
-    /// Whether the keys have to be read now: on time, or again after a failure.
+    /// Whether the keys have to be read now: for the first time, because they are old, or because the last attempt
+    /// failed.
     pub fn is_due(&self) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         let pause = if held.failure.is_some() || held.keys.is_none() { AGAIN } else { EVERY };
         held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= pause)
     }
 
-    /// Whether reading the keys again may help with a token that was refused for this reason. That is limited, since anybody can
-    /// name unknown keys.
+    /// Whether reading the keys again may help with a token that was refused for this reason. Returns false if the
+    /// last attempt was less than `AGAIN` ago, since anybody can name unknown keys.
     pub fn may_help(&self, why: Refused) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         matches!(why, Refused::UnknownKey | Refused::NoKeys)
             && held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= AGAIN)
     }
 
-    /// Reads the keys. If that fails, the held ones are kept. A call waits for another one that is in progress, and then does
-    /// nothing. Blocks for ten seconds at most.
+    /// Reads the keys. If that fails, keeps the keys that are held. If another thread is already reading the keys,
+    /// waits for it and does nothing more. Blocks for ten seconds at most.
     pub fn read_keys(&self, cancelled: &CancellationToken) {
         let began = Instant::now();
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +146,7 @@ impl Issuer {
         self.read(read, Instant::now());
     }
 
-    /// Takes over the keys that were read, or keeps the held ones and remembers why none were read.
+    /// Stores the keys that were read. If reading failed, keeps the keys that are held and stores the reason.
     pub(super) fn read(&self, read: std::result::Result<Keys, String>, read_at: Instant) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         held.tried_at = Some(read_at);
@@ -163,7 +165,7 @@ impl Issuer {
         }
     }
 
-    /// Says how well tokens can be checked.
+    /// Returns how well tokens can be checked.
     pub fn state(&self) -> State {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         match (&held.keys, &held.failure) {
@@ -181,8 +183,8 @@ impl Issuer {
         let limits = Limits { until: Instant::now() + TIMEOUT, cancelled: cancelled.clone(), size: MAX_DOCUMENT };
         let address = self.find_keys(&limits)?;
         let url = Url::parse(&address).ok_or_else(|| format!("the issuer's jwks_uri '{address}' is not a URL"))?;
-        // The administrator named the issuer, so it may be on the local network. What its metadata names may not, unless it is there
-        // too.
+        // The administrator named the issuer, so the issuer may be on the local network. If the metadata names another
+        // origin for the keys, that origin must not be on the local network.
         let reach = if url.has_origin_of(&self.url) { Reach::Anywhere } else { Reach::Public };
         if url.is_loopback() && !self.url.is_loopback() {
             return Err(format!("the issuer's jwks_uri is on {}, which is this machine", url.host()));
@@ -233,7 +235,7 @@ impl Issuer {
     }
 }
 
-/// Reads a document. It may not lead to another origin.
+/// Reads a document. Redirects to another origin are not followed.
 fn get(url: &Url, reach: Reach, limits: &Limits) -> std::result::Result<Vec<u8>, String> {
     let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
     let outgoing = Outgoing { method: Method::GET, url: url.clone(), headers, body: Vec::new() };

@@ -46,7 +46,8 @@ pub(super) fn read(token: &str) -> Result<Unchecked<'_>, Refused> {
     if unchecked.header.crit.is_some() {
         return Err(Refused::Malformed);
     }
-    // ID tokens are refused by their audience. The types of other tokens say what they are.
+    // ID tokens often have the type `JWT` too; the check of the audience refuses them. Other kinds of tokens have
+    // types of their own.
     let typ = unchecked.header.typ.as_deref().map(str::to_ascii_lowercase);
     match typ.as_deref().map(|typ| typ.strip_prefix("application/").unwrap_or(typ)) {
         None | Some("at+jwt" | "jwt") => Ok(unchecked),

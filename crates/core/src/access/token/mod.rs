@@ -28,7 +28,7 @@ pub enum Refused {
     Algorithm,
     /// The token is not an access token, or it is bound to a key of the client.
     Kind,
-    /// Another issuer.
+    /// The token is from another issuer.
     Issuer,
     /// The token is for another server or endpoint.
     Audience,
@@ -37,7 +37,7 @@ pub enum Refused {
     /// The issuer does not publish the key that signed the token.
     UnknownKey,
     Signature,
-    /// The issuer's keys could not be read for too long.
+    /// The issuer's keys were never read, or were read too long ago.
     NoKeys,
 }
 

@@ -98,7 +98,7 @@ impl std::fmt::Debug for Step {
 /// The planned state of an item. Nothing is written to the database yet.
 struct Item {
     how: &'static dyn Undoable,
-    /// The item's current content in the database. `state` and `content` are those after the planned steps.
+    /// The item's current content in the database. After the planned steps, the item has `state` and `content`.
     now: Option<String>,
     state: String,
     content: Option<String>,
@@ -176,7 +176,7 @@ impl Planner<'_, '_> {
                 self.lines.push(found);
             }
         }
-        // Items without a history cannot be undone. Add one line for each kind of them.
+        // Items without a history cannot be undone. Add one line for each kind of item.
         let lost: BTreeSet<&str> =
             changes.iter().map(|change| change.kind.as_str()).filter(|kind| self.how(kind).is_none()).collect();
         for kind in &lost {
