@@ -1,4 +1,4 @@
-//! Rules for names, URIs and texts that users give to what they store.
+//! Checks the names, URIs and texts that users give to stored items.
 
 use mcpkg_base::error::{Code, Error, Result};
 pub use mcpkg_store::check::is_name_byte;

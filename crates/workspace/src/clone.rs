@@ -128,7 +128,8 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     Ok(())
 }
 
-/// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that both flow branches exist.
+/// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that the main and the develop
+/// branch exist.
 ///
 /// The main branch is the one that `main` names, or else the branch called `main`, or else the branch that the remote
 /// has checked out. The develop branch tracks the remote's develop branch; if there is none, it starts at the main
@@ -161,7 +162,7 @@ pub fn make(
     prepare(name, &git, develop, main)
 }
 
-/// Makes sure that a repository has both flow branches, and returns the name of the main one.
+/// Makes sure that a repository has the main and the develop branch, and returns the name of the main branch.
 ///
 /// # Errors
 /// `E_BRANCH_NOT_FOUND` if it has no commit or no main branch.

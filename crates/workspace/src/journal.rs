@@ -1,12 +1,12 @@
 //! Applies a change to a workspace completely or not at all.
 //!
 //! The change is recorded before its first step. If a step fails or the process is killed, mcpkg undoes the change. A
-//! change that has already landed, that is, whose main steps are all done, is completed instead.
+//! change has landed when all of its main steps are done; mcpkg completes such a change instead of undoing it.
 //!
 //! There are three records. The database stores the run for `flow log` and `flow undo`. The file `.smctl/applying` is
 //! in the workspace during the run, so that a process with another database does not start work meanwhile. A record
-//! outside both ([`mcpkg_base::approved`]) proves that this machine started the run, so that mcpkg never moves anything
-//! because of a database or folder that came from somebody else.
+//! outside both ([`mcpkg_base::approved`]) proves that this machine started the run. So mcpkg never moves anything
+//! because of a database or folder from somebody else.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

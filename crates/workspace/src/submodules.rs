@@ -1,4 +1,4 @@
-//! Warns about empty submodules in new work trees. git only fills them if asked to.
+//! Warns about empty submodules in new work trees. git fills submodules only on request.
 
 use std::path::Path;
 

@@ -105,7 +105,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     Ok(with(failure, &nonce))
 }
 
-/// Returns the open request for the same plan. A denied request takes precedence over all others.
+/// Returns the unused and unexpired request for the same plan. A denied request takes precedence over all others.
 fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
     let mut found = consents::unused(db, binding, now)?;
     found.retain(|request| in_time(request.asked_at, request.expires_at, now));

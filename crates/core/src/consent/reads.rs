@@ -30,7 +30,7 @@ impl Reads {
         }))
     }
 
-    /// Appends an event for a read that uses the approval, in the transaction of that read.
+    /// Appends an event about the use of the approval, in the transaction of the operation that uses it.
     ///
     /// # Errors
     /// `E_CONSENT_EXPIRED` if the approval was taken back or has expired.

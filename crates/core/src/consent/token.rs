@@ -1,4 +1,4 @@
-//! Confirm tokens: a caller that is shown a plan gets a token with which it can apply that plan, and no other.
+//! Confirm tokens. A caller gets a token together with a plan, and can apply only this plan with the token.
 
 use serde_json::Value;
 

@@ -52,7 +52,8 @@ impl Operation for Backup {
             return Ok(Reply::sentence(sentence, json!({ "file": to.to_string(), "size": size })));
         };
         std::fs::create_dir_all(&self.to).map_err(|error| Error::file("create the folder", &self.to, error))?;
-        // Backups are named after their database, so that pruning never removes those of another database in the same folder.
+        // Backups are named after their database, so that pruning never removes the backups of another database in the
+        // same folder.
         let stem = context.store.location().file().and_then(Path::file_stem).unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
         let file = self.to.join(format!("{stem}-{}.db", timestamp(context.clock.now())));

@@ -37,8 +37,8 @@ pub enum Connection {
     Stdio,
 }
 
-/// The program that a server presents itself as (`serve --as`), so that a client that was configured for one of the
-/// original programs finds the tools it knows. Unless `--groups` names other groups, such a server has only the tools
+/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original
+/// programs then finds the tools that it knows. Unless `--groups` names other groups, such a server has only the tools
 /// named below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
@@ -54,7 +54,7 @@ pub enum Identity {
     Assistant,
 }
 
-/// The clients that can use the tools that a client installs (`serve --install-scope`).
+/// Which clients can use a tool that a client installs (`serve --install-scope`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallScope {
     /// Only clients with the same access key.

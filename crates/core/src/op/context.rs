@@ -67,7 +67,7 @@ pub struct Context {
     pub connection: Arc<str>,
     /// The tools that the session installed for itself, if any.
     pub session: Option<Arc<SessionInstalls>>,
-    /// The clients that can use the tools that this client installs, if the server restricts that.
+    /// Which clients can use a tool that this client installs, if the server restricts this.
     pub install_scope: Option<InstallScope>,
     /// Whether a person must consent to each call of a destructive tool (`serve --confirm destructive`).
     pub asks_before_destructive: bool,

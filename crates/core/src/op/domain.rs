@@ -135,9 +135,10 @@ pub struct Group {
 #[derive(Clone, Copy)]
 pub enum Listed {
     Always,
-    /// The server lists them only if `--groups` names the group, except for operations with
+    /// The server lists the tools only if `--groups` names the group, except for operations with
     /// [`Operation::ALWAYS_LISTED`](super::Operation::ALWAYS_LISTED).
     Named,
-    /// The server lists them if this function considers them useful for the database and the folder in which it was started.
+    /// The server lists the tools if this function considers them useful for the database and the folder in which it
+    /// was started.
     Where(fn(&Db<'_>, &Selection) -> Result<bool>),
 }

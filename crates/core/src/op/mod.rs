@@ -55,8 +55,8 @@ pub use surface::Surface;
 pub use undoable::{Alone, Undo, Undoable};
 pub use watching::{Ring, Watch, Watching};
 
-/// An experimental MCP capability. When mcpkg connects to a plugin, it announces here which database it serves. A
-/// plugin that is a server of the same database refuses the connection, because mcpkg would be its own plugin.
+/// An experimental MCP capability, in which mcpkg tells a plugin which database mcpkg serves. A plugin that is itself
+/// a server of this database refuses the connection, because mcpkg would then be its own plugin.
 pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 
 /// The places where an operation is offered.
@@ -223,8 +223,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// Whether the operation can work in this build and in the folder in which the server was started. If not, the tool is
     /// listed only by a server that presents itself as a contract's original program.
     const WORKS: fn(&Selection) -> bool = |_| true;
-    /// Whether a server runs only one call at a time for each caller, because the call is far more expensive than other
-    /// reads.
+    /// Whether a server runs only one call at a time for each caller, because the call is far more expensive than
+    /// other calls that only read.
     const ONE_AT_A_TIME: bool = false;
     /// Whether a call may take minutes, because it waits for another host or works through a whole tree. A server runs it on
     /// its own thread, and as a task if the client has the tasks extension. The operation calls [`Context::step_aside`]

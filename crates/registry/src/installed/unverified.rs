@@ -1,4 +1,4 @@
-//! Marks tools that the policy allows although they are unverified, so that clients can show which tools these are.
+//! Marks unverified tools that the policy allows, so that clients can show the mark.
 
 use crate::trust::{self, Policy, Rules, Status, Subject};
 use mcpkg_base::approved::Approved;

@@ -94,7 +94,7 @@ mod tests {
             --ro-bind /usr /usr --symlink usr/bin /bin \
             --remount-ro /dev --remount-ro / --chdir /workspace --";
         assert_eq!(arguments.join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
-        // `--size` applies to the next `--tmpfs`, so each of them needs one.
+        // `--size` applies to the next `--tmpfs`, so each `--tmpfs` needs its own `--size`.
         let tmpfs = arguments.iter().filter(|argument| *argument == "--tmpfs").count();
         let sizes = arguments.iter().filter(|argument| *argument == "--size").count();
         assert_eq!(tmpfs, sizes);

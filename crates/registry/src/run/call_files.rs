@@ -82,7 +82,7 @@ impl Folder {
         for _ in 0..TRIES {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
             let held = disk::lock_folder(folder.path());
-            // Otherwise, a sweep found the new folder before it was locked, and removed it: try again.
+            // If the folder is gone or cannot be locked, a sweep removed it before it was locked: try again.
             if held.is_some() && folder.path().is_dir() {
                 return Ok(Self { folder, _held: held });
             }

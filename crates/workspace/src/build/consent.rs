@@ -93,7 +93,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
 
-/// Describes the request: the repository and its commands if there is one repository, otherwise their number.
+/// Describes the request: a single repository with its commands, or the number of repositories.
 fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
     match subjects {
         [Subject { repo, .. }] => {

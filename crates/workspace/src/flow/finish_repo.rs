@@ -37,9 +37,10 @@ pub struct Options<'a> {
 /// The steps for one repository, grouped by when they run across all repositories.
 #[derive(Default)]
 pub struct Part {
-    /// Moves of refs that no work tree has checked out, and refs that keep old commits.
+    /// Moves of refs that no work tree has checked out, and new refs: the version's tag, and refs that keep old
+    /// commits.
     pub refs: Vec<Step>,
-    /// Moves of branches together with the work tree that has them checked out.
+    /// Moves of branches, each together with the work tree that has the branch checked out.
     pub forwards: Vec<Step>,
     /// Work trees that switch away from the branch or are removed.
     pub leaves: Vec<Step>,
@@ -268,7 +269,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Commits the ignored files of a worktree that will be removed, so that `worktree restore` can bring them back.
+    /// Commits the files of a worktree that will be removed, including ignored files, so that `worktree restore` can
+    /// bring them back.
     fn keep_files(&self, place: &Path) -> Result<Option<String>> {
         let Options { workspace, branch, name, run, cancelled, .. } = *self.options;
         let repo = &self.seen.repo.name;

@@ -132,7 +132,8 @@ impl Done {
         format!("`{}` is {}", self.what(), if self.again.is_some() { "redone" } else { "undone" })
     }
 
-    /// Returns the new states of both runs, by database key.
+    /// Returns the new states, by database key: of the run to undo and, if that run is an undo, of the run that takes
+    /// effect again.
     fn becomes(&self) -> Vec<(i64, State)> {
         let again = self.again.as_ref().map(|run| (run.id, State::Done));
         std::iter::once((self.run.id, State::Undone)).chain(again).collect()
@@ -155,7 +156,7 @@ fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result
     })
 }
 
-/// Refuses a run that is not in effect, was pushed, or was started on another machine.
+/// Refuses a run that is not in effect, is a redo, was pushed, or was not started by this user on this machine.
 fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
     let FlowRun { operation, subject, state, .. } = run;
     let [_, redo] = OPERATIONS;

@@ -12,7 +12,7 @@ pub(super) type Place = Option<Range<usize>>;
 /// A manifest with the positions that error messages need.
 pub(super) struct Placed {
     pub(super) manifest: Manifest,
-    /// The position of each repository, and those of its dependencies.
+    /// The position of each repository, and the positions of its dependencies.
     pub(super) repos: Vec<(Place, Vec<Place>)>,
 }
 

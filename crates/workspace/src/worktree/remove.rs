@@ -1,7 +1,7 @@
 //! `mcpkg worktree remove`: removes a set of worktrees in two passes.
 //!
-//! The first pass examines every worktree and changes nothing. The second pass saves the contents of each worktree,
-//! moves all of them aside, and deletes them once that has succeeded.
+//! The first pass examines every worktree and changes nothing. The second pass saves the contents of each worktree and
+//! moves all worktrees aside. After all of this has succeeded, it deletes the worktrees.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

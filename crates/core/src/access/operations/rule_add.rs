@@ -1,4 +1,4 @@
-//! `mcpkg access rule add`: gives access to people and programs by what their tokens say.
+//! `mcpkg access rule add`: gives access to people and programs, based on a claim in their tokens.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

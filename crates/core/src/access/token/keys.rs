@@ -11,7 +11,7 @@ use super::Refused;
 /// The most keys that are read.
 const MAX_KEYS: usize = 100;
 
-/// The algorithms that are accepted: only those with a public key.
+/// The accepted signature algorithms. They all use a public key, never a shared secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,

@@ -1,8 +1,8 @@
 //! Tokens of an OAuth 2.1 authorization server, with which people and programs sign in. mcpkg only checks them: it issues none, and
 //! passes none on.
 //!
-//! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`] are what a
-//! checked token says.
+//! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`]
+//! are the claims of a checked token.
 
 mod claims;
 mod issuer;

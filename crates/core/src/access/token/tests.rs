@@ -17,7 +17,7 @@ const AUDIENCE: &str = "https://mcp.example/mcp";
 /// The current time in these tests, in seconds.
 const NOW: i64 = 1_800_000_000;
 
-/// Returns the claims of a valid token. `more` replaces claims, or removes them by null.
+/// Returns the claims of a valid token. `more` replaces claims; a null in `more` removes the claim.
 fn claims(more: Value) -> Value {
     let mut claims = json!({
         "iss": ISSUER, "aud": AUDIENCE, "sub": "u1", "client_id": "c1", "exp": NOW + 300, "iat": NOW, "groups": ["platform"],

@@ -18,7 +18,7 @@ use mcpkg_base::secret::{Reference, Secret};
 use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 
-/// How often a read is retried, and the delay before the first retry; the delay doubles each time.
+/// How often a GET request is retried, and the delay before the first retry; the delay doubles each time.
 const REPEATED: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -73,8 +73,8 @@ pub struct Client<'c> {
 }
 
 impl<'c> Client<'c> {
-    /// Returns the client of the registry called `registry` at `base`; its token is only read when a request needs
-    /// it.
+    /// Returns the client of the registry called `registry` at `base`. The token is read only when the first request
+    /// is sent.
     pub fn new(context: &'c Context, registry: &str, base: Url, token: Option<Reference>) -> Self {
         Self { context, registry: registry.to_owned(), base, token, secret: OnceLock::new() }
     }
@@ -111,7 +111,7 @@ impl<'c> Client<'c> {
                 Err(Failure::Broken(_)) => pause,
                 Err(failure) => return Err(self.failed(failure)),
             };
-            // Give up if the registry asks for a wait beyond the deadline.
+            // Give up after the last retry, or if the wait would go beyond the deadline.
             if repeated == REPEATED || wait >= until.saturating_duration_since(Instant::now()) {
                 return match done {
                     Ok((answer, _)) => Err(self.unreachable(format!("it responded with {}", answer.status))),
@@ -142,8 +142,8 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Sends a read and follows up to [`REDIRECTS`] redirects, which must keep the scheme. The token is sent only to
-    /// the registry's own origin.
+    /// Sends a GET request and follows up to [`REDIRECTS`] redirects, which must keep the scheme. The token is sent
+    /// only to the registry's own origin.
     fn follow<B>(
         &self,
         mut url: Url,

@@ -12,7 +12,7 @@ pub struct Differences {
     pub actions: Sides,
     /// MCP tools that only one version has.
     pub mcp_tools: Sides,
-    /// Schemas that changed, of actions that both versions have.
+    /// Changed schemas of the actions that both versions have.
     pub schemas: Vec<SchemaChange>,
     /// Variables without a default that only the newer version requires.
     pub required_variables: Vec<String>,
@@ -33,7 +33,7 @@ pub struct SchemaChange {
     pub of: &'static str,
     /// Properties that only one of the two schemas has.
     pub properties: Sides,
-    /// Properties that both schemas have with different definitions.
+    /// Properties that are in both schemas, but are defined differently.
     pub changed: Vec<String>,
     /// Properties that are required only now.
     pub required: Vec<String>,

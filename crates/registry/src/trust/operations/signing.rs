@@ -126,8 +126,8 @@ impl Signing {
     }
 }
 
-/// Returns an existing signature by this identity on this archive in the same form. Signing again would only add
-/// another date.
+/// Returns an existing signature by this identity on this archive, if it has the given form. Signing again would only
+/// add another date.
 fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form: &str) -> Result<Option<String>> {
     let root = Root::of_user(&context.approved)?;
     let stored = context.store.read(|db| attestations::of(db, &subject.sha256))?;

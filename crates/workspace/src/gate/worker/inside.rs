@@ -19,8 +19,8 @@ pub fn run(engine: Engine) -> u8 {
     u8::from(written.is_err())
 }
 
-/// Limits this process's memory and CPU time, and forbids it to open files. On Linux, also makes it end when its parent process
-/// ends. Fails on systems without these limits; they have no engine either.
+/// Limits this process's memory and CPU time, and forbids it to open files. On Linux, also makes it end when its
+/// parent process ends. Fails on systems without these limits; such systems have no engine either.
 fn limit() -> io::Result<()> {
     // If the parent has already ended, the job on standard input is incomplete, which ends this process as well.
     platform::end_with_parent()?;

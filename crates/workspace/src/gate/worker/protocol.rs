@@ -131,7 +131,7 @@ impl Described {
     /// Reads the tensor's bytes.
     ///
     /// # Errors
-    /// `InvalidData` if their number does not match the shape; `OutOfMemory`.
+    /// `InvalidData` if the number of bytes does not match the shape; `OutOfMemory`.
     pub fn read(self, from: impl Read) -> io::Result<(String, Tensor)> {
         let size = tensor::count(&self.shape).and_then(|count| count.checked_mul(self.dtype.size() as u64));
         let bytes = whole(from, size.ok_or(io::ErrorKind::InvalidData)?)?;
