@@ -259,11 +259,12 @@ mod tests {
             }
             // The tool's arguments and variables are sent to the starter, and are not part of the command line.
             assert!(!shown.contains("secret") && !shown.contains("tool") && !shown.contains("--env"), "{shown}");
-            // Each file system in memory has a size limit, and no mount is writable.
+            // Each file system in memory has a size limit.
             assert_eq!(
                 shown.matches("--tmpfs").count(),
                 shown.matches("size=").count() - shown.matches("--shm-size=").count()
             );
+            // No mount is writable.
             assert_eq!(shown.matches("type=bind").count(), shown.matches(",readonly").count());
             let end = "--entrypoint /run/mcpkg-libraries/ld-linux.so.2 ID --library-path /run/mcpkg-libraries /run/mcpkg \
                 __start-in-sandbox /run/mcpkg-meet/socket";

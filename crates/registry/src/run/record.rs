@@ -92,8 +92,8 @@ pub fn begin(context: &Context, asked: RunDetails<'_>) -> Result<UnderWay> {
     run.refusal().map_or(Ok(run), Err)
 }
 
-/// Records the end of a run. A refused run has no row for its start yet, so this records the start too. If writing fails,
-/// the error is only logged: it is too late to prevent the run.
+/// Records the end of a run. If the run ended before its start was recorded, this records the start too. If writing
+/// fails, the error is only logged: it is too late to prevent the run.
 pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
     let ended = ended(context, facts, failure);
     let written = run.holder.write(&context.store, |db| {

@@ -21,10 +21,11 @@ fn an_index_is_made_from_the_files_and_used_only_for_searches() {
     assert_eq!(ground.found("", &[], 10).1, 2);
     assert_eq!(Directory::new(&ground.context, "team", &path).index().unwrap(), 3);
     assert_eq!(ground.found("", &[], 10).1, 3);
-    // A made-up entry in an index is found by searches, but cannot be resolved.
+    // Searches find a made-up entry in the index.
     let index = std::fs::read_to_string(path.join("index.json")).unwrap().replace("b/two", "b/evil");
     std::fs::write(path.join("index.json"), index).unwrap();
     assert_eq!(ground.found("evil", &[], 10).1, 1);
+    // The tool of this entry cannot be resolved.
     assert_eq!(ground.resolved("b/evil"), Err(Code::ToolNotFound));
     assert_eq!(ground.resolved("b/two"), Ok("team:3.0.0".to_owned()));
     std::fs::remove_file(path.join("index.json")).unwrap();

@@ -253,7 +253,7 @@ fn x64_archives_over_the_limits_are_refused() {
     };
     assert_refused(said((64 << 20) + 1), "member_size");
     assert_refused(said(u64::MAX >> 2), "member_size");
-    // A very long name is cut off by the limit for the whole archive.
+    // A very long name reaches the limit for the whole archive.
     let mut endless = tar::Header::new_gnu();
     endless.set_path("././@LongLink").unwrap();
     endless.set_entry_type(tar::EntryType::new(b'L'));

@@ -126,6 +126,7 @@ authors: [{ name: Alice }]
     assert_eq!(now.timeout, Some(Duration::from_secs(5400)));
     assert_eq!(now.input_schema.as_ref().unwrap()["type"], "object");
     assert_eq!(raw.annotations.as_ref().unwrap()["readOnlyHint"], true);
+    // A field that the script sets replaces the tool's.
     assert_eq!((full.title.as_deref(), full.timeout), (Some("Full"), Some(Duration::from_secs(5))));
     assert_eq!(full.output_schema, Some(json!({ "type": "array" })));
     assert_eq!(full.annotations.as_ref().unwrap().get("readOnlyHint"), None);

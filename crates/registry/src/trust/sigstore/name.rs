@@ -305,8 +305,8 @@ mod tests {
             assert_eq!(covers(&trusted, &signer), expected, "{trusted} {signer}");
             assert_eq!(name(&trusted).expect("a pattern"), Some(trusted));
         }
-        // Only the Git reference of a workflow can be a pattern.
         assert!(covers("github:alice", "github:alice"));
+        // Only the Git reference of a workflow can be a pattern.
         for trusted in
             ["github:*", "*", "google:alice", "github:Alice", &workflow("alice/kit/.github/workflows/release.yml@*")]
         {

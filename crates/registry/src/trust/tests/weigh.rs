@@ -112,7 +112,7 @@ fn x1_an_attestation_of_anything_else_does_not_count() {
     let other = text("alice/weather", "1.0.0", [0xcd; 32]);
     let verdict = weigh(std::slice::from_ref(&other), vec![trusted(2, "*", TrustedPart::Both)]);
     assert_eq!(verdict.attestations[0].why, "the statement is about a different archive of this version");
-    // If a trusted identity signed it, somebody replaced the archive, so this archive is refused.
+    // If a trusted identity signed such a statement, the archive was replaced, so this archive is refused.
     let verdict = weigh(&[other, signed(&made(), 1)], vec![trusted(1, "*", TrustedPart::Both)]);
     assert_eq!(verdict.status, Status::Refused);
 }
