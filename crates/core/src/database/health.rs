@@ -19,7 +19,7 @@ const WORTH_COMPACTING: u64 = 16 << 20;
 /// `doctor` reports an audit trail without limits if it has at least this many events.
 const MANY: i64 = 1_000_000;
 
-/// `doctor` suggests pruning if this many rows are beyond a table's limits.
+/// `doctor` suggests pruning if at least this many rows, in all tables together, are beyond the limits.
 const WORTH_PRUNING: u64 = 10_000;
 
 /// Checks the file, the selected project, tables that have grown, free space, and whether the file is on another
@@ -33,7 +33,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// Reports tables that exceed their limits, or a long audit trail without limits.
+/// Reports that many rows are beyond the limits, or that the audit trail is long and has no limits.
 fn grown(context: &Context) -> Result<Option<Finding>> {
     context.store.read(|db| {
         let mut beyond = 0;

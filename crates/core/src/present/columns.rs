@@ -73,7 +73,8 @@ impl Column {
         self.rank == Rank::Whole
     }
 
-    /// Whether the column names the row's subject. Such cells are never cut; they continue on the next line.
+    /// Whether the column names the row's subject. The cells of such a column are never cut; they continue on the next
+    /// line.
     pub(super) fn is_name(&self) -> bool {
         self.rank == Rank::Name
     }
@@ -94,8 +95,8 @@ impl Column {
     }
 }
 
-/// Returns the columns that fit into `width`, in order, each as wide as possible. The least important ones are cut first, and
-/// then left out.
+/// Returns the columns that fit into `width`, in order, each as wide as possible. The least important columns are
+/// narrowed first. Columns that do not fit even then are left out.
 pub(super) fn fit(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     while columns.len() > 1 && total(columns.iter().map(|column| column.least(width))) > width {
         // Of equally important columns, the last one is left out first.

@@ -61,7 +61,7 @@ impl Claim {
         Ok(claims.collect())
     }
 
-    /// Returns the signer, if a signature is valid.
+    /// Returns the first signer with a valid signature.
     fn signer(&self) -> Option<&Identity> {
         self.bundle.signers.iter().find_map(|signer| signer.as_ref().ok())
     }

@@ -1,5 +1,5 @@
-//! Publishes a version. The manifest inside the archive is authoritative, and other fields of the request must
-//! agree with it.
+//! Publishes a version. The manifest inside the archive is authoritative. The name in the URL, and the name and
+//! version in the manifest that the request sends along, must agree with it.
 
 use std::io::Read;
 
@@ -38,7 +38,8 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
     let local = Local::new(context);
     let visibility = match visibility {
         Some(visibility) => visibility,
-        // A new version of a private tool stays private unless the request sets its visibility.
+        // Unless the request sets a visibility, a new version gets that of the leading version, so a private tool
+        // stays private.
         None => context.store.read(|db| {
             let rows = local.rows(db, name)?;
             Ok(leading(&rows).map(|(_, row)| row.release.visibility).unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Parses uploads, either a multipart form or JSON. A body is read as a stream, so that memory holds only the parts
-//! that are kept.
+//! Parses uploads, either a multipart form or JSON. A form is read as a stream, so that memory holds only its parts,
+//! and not the whole body as well. JSON is read as a whole.
 
 use std::borrow::Cow;
 use std::io::{self, Read};

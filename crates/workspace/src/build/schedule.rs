@@ -202,7 +202,7 @@ mod tests {
     fn jobs_bound_how_many_are_built_at_once() {
         let level = (0..6).map(|n| job(&n.to_string(), &[], &[Step::Build])).collect();
         let plan = Plan { levels: vec![level] };
-        // The numbers of running commands, of started commands, and of the commands that ran at once at most.
+        // Counters: the running commands, the started commands, and the highest number of running commands.
         let (state, changed) = (Mutex::new((0, 0, 0)), Condvar::new());
         let rows = run(&plan, Manner { parallel: true, jobs: 3, keep_going: false }, &|_| {
             let mut running = state.lock().expect("a lock");

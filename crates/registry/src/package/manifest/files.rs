@@ -12,7 +12,7 @@ pub const FILES: [&str; 7] =
 /// The Markdown file that agents read. Next to a manifest in YAML, it contains the documentation.
 const SKILL: &str = "SKILL.md";
 
-/// Fields that `SKILL.md` supplies if the manifest in YAML has no value for them.
+/// Fields that `SKILL.md` supplies if they are missing from the manifest in YAML.
 const FILLED: [&str; 4] = ["description", "license", "compatibility", "metadata"];
 
 /// The maximum size of a manifest file in bytes.
