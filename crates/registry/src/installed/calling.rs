@@ -212,8 +212,8 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
     mcpkg_base::platform::real(last).ok().filter(|real| real.is_dir())
 }
 
-/// Returns whether the caller may give this file to a tool. An agent may give files below the deploy root and in
-/// folders that a person allowed for the tool. A person at a shell may give any file.
+/// Returns whether an agent may give this file to a tool: it has to be below the deploy root, or in a folder that a
+/// person allowed for the tool. The caller checks for a person at a shell, who may give any file.
 fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool> {
     let (granted, root) = context.store.read(|db| {
         let granted = grants::of(db, &context.approved, tool)?;

@@ -47,9 +47,10 @@ struct Ready {
 /// Installs the tools of a lock file for a scope, all of them in one transaction.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file; `E_DIGEST_MISMATCH` if
-/// no registry has the locked archive; `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its
-/// archive here.
+/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file; `E_DIGEST_MISMATCH` if no
+/// registry has the locked archive, but at least one has a different archive for the same version; if none has the
+/// version, the error of a registry; `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its archive
+/// here.
 pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();
@@ -195,8 +196,8 @@ fn from_registries(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Res
     }
 }
 
-/// Returns a hint why a registry may have a different archive. `is_known` says whether this database has the registry
-/// that the lock file names.
+/// Returns a hint that explains why a registry may have a different archive. `is_known` says whether this database has
+/// the registry that the lock file names.
 fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
@@ -217,7 +218,7 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
 
 /// Fails if an identity in the lock file does not vouch for the archive on this machine.
 fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> Result<()> {
-    // Report a refused archive with its verdict. Its identities do not matter.
+    // A refused archive is reported later with its verdict, so its identities do not matter here.
     if verdict.status == Status::Refused {
         return Ok(());
     }

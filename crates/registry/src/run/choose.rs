@@ -54,7 +54,7 @@ pub struct Wanted<'w> {
 /// The reason why a runner cannot run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The runner does not work on this machine.
+    /// The runner does not work on this machine, or the tool may not use it.
     Reason(String),
     /// The runner is not suitable for the tool.
     Unsuitable(String),
@@ -97,8 +97,9 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     suitable(wanted)
 }
 
-/// Returns the suitable runners. WebAssembly modules run in mcpkg itself. Tools with an image run in a container, or
-/// in bubblewrap if this machine's own programs replace the image. All others run in bubblewrap.
+/// Returns the suitable runners. WebAssembly modules run in mcpkg itself, unless the call is a build. Tools with an
+/// image run in a container, or in bubblewrap if this machine's own programs replace the image. All others run in
+/// bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     match &wanted.call.from {
         _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],

@@ -70,7 +70,7 @@ impl Record<'_> {
         context.approved.put(Kind::Trust, &name, &note)
     }
 
-    /// Returns whether the record is trust from a file that has ended.
+    /// Returns whether the record is for trust that came from a file and that has ended.
     pub fn has_ended(self, context: &Context) -> Result<bool> {
         Ok(self.state(&context.approved)? == State::Ended)
     }

@@ -29,9 +29,9 @@ const FOR_GOOD: &str = "agents can run later builds with the same commands witho
 /// The thing that a person approves: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
-    /// The folder, the origin and the commands, unchanged.
+    /// The folder, the URLs and the commands. Only passwords in the URLs are redacted.
     covers: String,
-    /// The text that a person sees: the same data, with passwords in URLs redacted.
+    /// The text that a person sees: the same data, with passwords in the commands redacted too.
     note: Value,
 }
 
