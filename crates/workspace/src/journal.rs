@@ -123,12 +123,13 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Cleans up an unfinished run. Returns a sentence about it, which also says what could not be undone. Returns `None` if there is
-/// no unfinished run, or if its process is still running. With `by_file`, works even if the run's database is gone or does not
-/// know the run.
+/// Cleans up an unfinished run. Returns a sentence about the cleanup, which also says what could not be undone.
+/// Returns `None` if there is no unfinished run, or if another process holds the lock of the workspace. With
+/// `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
-/// `E_WORKSPACE_BUSY` if the run belongs to another database or was not started on this machine.
+/// `E_WORKSPACE_BUSY` if the run belongs to another database or was not started on this machine, unless `by_file` is
+/// set.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {

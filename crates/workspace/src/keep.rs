@@ -61,7 +61,7 @@ pub struct KeptRef {
     pub id: String,
     /// The run that created the ref.
     pub run: Uuid,
-    /// The thing that is kept, such as `heads/develop` or `worktrees/login`.
+    /// The part of the ref's name that says what is kept, such as `heads/develop` or `worktrees/login`.
     pub what: String,
 }
 

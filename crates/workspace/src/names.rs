@@ -18,7 +18,7 @@ pub fn is_name(name: &str) -> bool {
         && !name.ends_with(".lock")
 }
 
-/// Refuses an invalid name. `what` says what kind of name it is: of a feature, worktree set or spec.
+/// Refuses an invalid name. `what` is the kind of item that has the name: a feature, hotfix, worktree set or spec.
 pub fn name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Access keys and rules: which clients may use a server over HTTP, for what, and for how long.
 //!
-//! A server calls [`required`], then [`verify`] for each request with a key, and [`holds`] for streams that stay open. For a request
-//! with a token, it asks a [`token::Issuer`] what the token says, and [`Rules`] what that allows.
+//! A server calls [`required`], then [`verify()`] for each request with a key, and [`holds`] for streams that stay
+//! open. For a request with a token, it asks a [`token::Issuer`] what the token says, and [`Rules`] what that allows.
 
 mod health;
 mod key;

@@ -389,8 +389,8 @@ impl Call {
         self.missing_database
     }
 
-    /// Runs an operation that was told to change nothing, such as a dry run, on a handle that cannot write. A failure is not
-    /// recorded in the audit trail, because the caller wanted no change.
+    /// Runs an operation that was told to change nothing, such as a dry run, with a database handle that cannot write.
+    /// A failure is not recorded in the audit trail, because the caller wanted no change.
     pub fn preview(self, context: &Context) -> Result<Reply> {
         self.operation.run(&context.reading())
     }

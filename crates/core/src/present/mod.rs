@@ -90,8 +90,8 @@ pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     }
 }
 
-/// Returns a failure as one sentence, as contract 001 (prompts and resources) requires for the text of a tool's result.
-/// The structured part says what to do next.
+/// Returns a failure as one sentence, as contract 001 (prompts and resources) requires for the text of a tool's
+/// result. The structured part of the result says what to do next.
 pub fn sentence(error: &Error) -> String {
     format!("Error: {}", error.public_message())
 }

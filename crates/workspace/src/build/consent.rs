@@ -26,7 +26,7 @@ const OPERATION: &str = "smctl_build";
 /// The sentence that tells the person how long the approval lasts.
 const FOR_GOOD: &str = "agents can run later builds with the same commands without asking again";
 
-/// The thing that a person approves: a repository with all of its commands.
+/// What a person approves: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
     /// The folder, the URLs and the commands. Only passwords in the URLs are redacted.

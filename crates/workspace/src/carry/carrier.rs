@@ -29,7 +29,7 @@ pub struct Carrier<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     pub repo: String,
-    /// The thing that was left unchanged, and the reason.
+    /// A sentence about what could not be reverted, such as `develop has since been moved`.
     pub what: String,
 }
 

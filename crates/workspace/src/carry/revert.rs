@@ -64,7 +64,7 @@ fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     )))
 }
 
-/// Reverts one step; returns what was left in place because it has changed since.
+/// Reverts one step. If later changes make that impossible, returns a sentence about what was left unchanged.
 fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     match step {
         Step::Ref { folder, name, old, new, .. } => {

@@ -20,7 +20,7 @@ pub struct Files {
     folders: Option<Folders>,
 }
 
-/// The kind of thing at a path.
+/// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     File,

@@ -94,7 +94,7 @@ impl Issuer {
         &self.name
     }
 
-    /// Checks a token, other than its audience, and returns what it says.
+    /// Checks a token except for its audience, and returns its claims.
     pub fn check(&self, token: &str, now: Millis) -> std::result::Result<Arc<Claims>, Refused> {
         let hash = sha256::of(token);
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +126,7 @@ impl Issuer {
     }
 
     /// Whether reading the keys again may help with a token that was refused for this reason. Returns false if the
-    /// last attempt was less than `AGAIN` ago, since anybody can name unknown keys.
+    /// last attempt was less than `AGAIN` ago, since anybody can send tokens that name unknown keys.
     pub fn may_help(&self, why: Refused) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         matches!(why, Refused::UnknownKey | Refused::NoKeys)
