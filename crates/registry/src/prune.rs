@@ -31,7 +31,7 @@ const SEEN: Millis = 24 * 60 * 60 * 1000;
 /// How many rows of past runs one transaction deletes.
 const BATCH: u32 = 10_000;
 
-/// Free what nothing refers to
+/// Delete archives and cached responses that nothing refers to
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Prune {
     /// Also delete archives used in the last 24 hours; a session of a running server may still need these archives

@@ -41,11 +41,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
             beyond += growing.count(db, context.clock.now())?;
         }
         if beyond >= WORTH_PRUNING {
-            let what = if beyond == 1 {
-                "1 row exceeds the limits".to_owned()
-            } else {
-                format!("{beyond} rows exceed the limits")
-            };
+            let what = format!("{beyond} rows exceed the limits");
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
         // Estimate the number of rows from the sequence numbers, which are assigned one by one. Counting would read all rows.

@@ -74,7 +74,7 @@ fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Re
     if verdict.status == Status::Refused {
         let why = format!("Cannot lock {}: somebody you trust vetoed it", subject.reference());
         return Err(Error::new(Code::TrustFailed, why)
-            .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference())));
+            .hint(format!("`mcpkg tool verify {}` shows the signer that vetoed it", subject.reference())));
     }
     let odd = |_| Error::internal("an installed tool has no version");
     Ok(Locked {

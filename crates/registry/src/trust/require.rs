@@ -95,7 +95,7 @@ fn failed(subject: &Subject, verdict: &Verdict) -> Error {
     let why = verdict.attestations.iter().find(|one| one.refuses).map_or("", |one| one.why.as_str());
     Error::new(Code::TrustFailed, format!("{} is refused: {why}", subject.reference()))
         .with_details(details(subject, verdict))
-        .hint(format!("`mcpkg tool verify {}` shows who vetoed it", subject.reference()))
+        .hint(format!("`mcpkg tool verify {}` shows the signer that vetoed it", subject.reference()))
 }
 
 fn required(subject: &Subject, verdict: &Verdict) -> Error {

@@ -14,7 +14,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 
-/// Show what a registry says of a tool
+/// Show what a registry says about a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Info {
     /// Name of the tool

@@ -77,7 +77,7 @@ impl Operation for YankVersion {
     }
 }
 
-/// Let a version be used again
+/// Allow a version to be used again
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unyank {
     /// Tool and version, such as alice/utils/weather@1.2.0

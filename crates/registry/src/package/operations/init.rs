@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
-/// Make a tool to begin with
+/// Create a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Init {
     /// Name of the tool, such as alice/utils/weather
