@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::making::Content;
-use crate::item::What;
+use super::manifest;
 use mcpkg_agents::commands::skill;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_store::agent_files::Kind;
 
 /// The schema of a root `plugin.json` that follows the Agent Plugins specification.
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
@@ -14,10 +13,6 @@ const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json
 /// The version in Gemini's manifest if the plugin has none, because Gemini requires one. Gemini looks for updates by
 /// commit.
 const NO_VERSION: &str = "0.0.0";
-
-/// The manifests of an imported plugin, best first.
-const IMPORTED: [&str; 4] =
-    [".claude-plugin/plugin.json", "plugin.json", ".codex-plugin/plugin.json", ".cursor-plugin/plugin.json"];
 
 /// The name, version, description and owner that the user wants a plugin to have.
 #[derive(Clone, Debug, Default)]
@@ -121,12 +116,7 @@ fn named(text: &str) -> String {
 
 /// Returns those fields of an imported plugin's manifest that every agent accepts.
 fn imported(content: &Content) -> Map<String, Value> {
-    let manifest = |path: &&str| {
-        let is_it = |what: &What| matches!(what, What::AgentFile { holds: Kind::Plugin, .. });
-        let (_, bytes) = content.items.iter().find(|(entry, _)| entry.name == **path && is_it(&entry.what))?;
-        serde_json::from_slice::<Map<String, Value>>(&bytes.bytes().ok()?).ok()
-    };
-    let Some(mut manifest) = IMPORTED.iter().find_map(manifest) else { return Map::new() };
+    let Some(mut manifest) = manifest::best(&content.items) else { return Map::new() };
     let mut fields = Map::new();
     for key in ["description", "author", "homepage", "repository", "license", "keywords"] {
         let value = match (key, manifest.shift_remove(key)) {
@@ -147,7 +137,8 @@ fn imported(content: &Content) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{Entry, Origin};
+    use crate::item::{Entry, Origin, What};
+    use mcpkg_store::agent_files::Kind;
 
     #[test]
     fn a_name_is_one_that_every_agent_accepts() {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::making::{CLAUDE, CODEX, GEMINI, Making, of_copilot, word};
+use super::hooks_file::{self, HOOKS, HooksFile, is_claudes};
+use super::making::{CODEX, GEMINI, Making, of_copilot, word};
+use super::manifest;
 use super::name::named;
 use crate::item::{Entry, What};
 use crate::uri::decode;
@@ -10,31 +12,35 @@ use mcpkg_base::error::Result;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::blobs::NewContent;
 
-/// The file with the hooks of a plugin. Scripts are next to it.
-const HOOKS: &str = "hooks/hooks.json";
-
 /// The prefix of the paths in hooks that stands for the plugin's folder.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
 
 /// Adds the hooks. `wanted` contains the paths in the plugin's folder that MCP servers name.
 pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted: BTreeSet<String>) -> Result<()> {
+    manifest::add_remarks(making, items);
+    let file = hooks_file::of(making, items)?;
+    let mut merged = BTreeSet::new();
+    if let Some(HooksFile { bytes, at, merged: others }) = file {
+        let text = String::from_utf8_lossy(&bytes);
+        wanted.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
+        making.put(&of_copilot(HOOKS), bytes.clone(), false);
+        making.left_out(&[CODEX], word::AGENT_FILE, HOOKS, "it loads no hooks from such plugins");
+        let why = "it runs the hooks whose events it has too, but does not set CLAUDE_PLUGIN_ROOT";
+        making.changed(&[GEMINI], word::AGENT_FILE, HOOKS, why);
+        let executable = items[at].0.name == HOOKS && items[at].0.what.is_executable();
+        making.put(HOOKS, bytes, executable);
+        making.expect(HOOKS, at, word::AGENT_FILE, HOOKS);
+        merged = others;
+    }
     for (at, (entry, content)) in items.iter().enumerate() {
         let What::AgentFile { holds, executable } = &entry.what else { continue };
         let path = entry.name.as_str();
         match holds {
             // The export generates the plugin's manifests and lists of servers, so skip those that were imported.
             Kind::Plugin | Kind::Servers => {}
-            Kind::Hook if path.starts_with("hooks/") && entry.origin.agent.as_deref() == Some(CLAUDE) => {
-                let bytes = content.bytes()?.into_owned();
-                if path == HOOKS {
-                    let text = String::from_utf8_lossy(&bytes);
-                    wanted.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
-                    making.put(&of_copilot(HOOKS), bytes.clone(), false);
-                    making.left_out(&[CODEX], word::AGENT_FILE, path, "it loads no hooks from such plugins");
-                    let why = "it runs the hooks whose events it has too, but does not set CLAUDE_PLUGIN_ROOT";
-                    making.changed(&[GEMINI], word::AGENT_FILE, path, why);
-                }
-                if making.put(path, bytes, *executable) {
+            Kind::Hook if merged.contains(path) || (path == HOOKS && is_claudes(entry)) => {}
+            Kind::Hook if path.starts_with("hooks/") && is_claudes(entry) => {
+                if making.put(path, content.bytes()?.into_owned(), *executable) {
                     making.expect(path, at, word::AGENT_FILE, path);
                 } else {
                     making.left_out(&[], word::AGENT_FILE, path, "its path is not valid on every file system");

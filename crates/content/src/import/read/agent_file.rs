@@ -116,7 +116,10 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
                 (false, true) => "it belongs to a plugin",
                 (false, false) => "no agent reads this file at the root of a project",
             };
-            let next = if needs_plugin { "" } else { "; to enable it, use `mcpkg mcp set`" };
+            let next = match needs_plugin {
+                true => "",
+                false => "; to enable it, use `mcpkg mcp set NAME --enabled true`",
+            };
             notes.push(note(format!("lists MCP server '{entry}', which stays disabled because {why}{next}")));
         }
         let origin =

@@ -177,6 +177,87 @@ fn importing_the_plugin_restores_the_project() {
 }
 
 #[test]
+fn hooks_of_a_manifest_are_with_the_others() {
+    let world = World::new();
+    let hook = |command: &str| json!({ "hooks": [{ "type": "command", "command": command }] });
+    world.file("hooks/hooks.json", json!({ "description": "d", "hooks": { "Stop": [hook("one")] } }).to_string());
+    world.file("hooks/more.json", json!({ "hooks": { "Stop": [hook("two")] } }).to_string());
+    world.file("config/hooks.json", json!({ "hooks": { "SessionEnd": [hook("three")] } }).to_string());
+    world.file("config/bad.json", json!({ "Stop": [hook("none")] }).to_string());
+    world.file("bin/x.sh", "#!/bin/sh\n");
+    let inline = json!({ "Stop": [hook("\"${CLAUDE_PLUGIN_ROOT}/bin/x.sh\"")], "PreCompact": [hook("four")] });
+    let wrapped = json!({ "hooks": { "Stop": [hook("nothing")] } });
+    let list = ["./hooks/hooks.json", "./hooks/more.json", "./config/hooks.json", "./config/bad.json", "./gone.json"];
+    let mut list: Vec<Value> = list.map(Value::from).to_vec();
+    list.extend([inline, wrapped]);
+    world.file(
+        ".claude-plugin/plugin.json",
+        json!({ "name": "old", "hooks": list, "lspServers": { "go": { "command": "gopls" } }, "keywords": ["a"] })
+            .to_string(),
+    );
+    world.file("inner/.claude-plugin/plugin.json", json!({ "name": "in", "hooks": { "Stop": [] } }).to_string());
+    world.file(".cursor-plugin/plugin.json", json!({ "name": "old", "hooks": { "stop": [] } }).to_string());
+    world.import(&["--documents"], &[""]).unwrap();
+    let plugin = world.plugin();
+    let expected = json!({ "description": "d", "hooks": {
+        "Stop": [hook("one"), hook("two"), hook("\"${CLAUDE_PLUGIN_ROOT}/bin/x.sh\"")],
+        "SessionEnd": [hook("three")],
+        "PreCompact": [hook("four")],
+    } });
+    assert_eq!(json(&plugin, "hooks/hooks.json"), expected);
+    assert_eq!(json(&plugin, "com.github.copilot/hooks/hooks.json"), expected);
+    assert_eq!(json(&plugin, ".claude-plugin/plugin.json"), json!({ "name": "p", "keywords": ["a"] }));
+    assert_eq!(text(&plugin, "bin/x.sh"), "#!/bin/sh\n");
+    let expected = [
+        "not in the plugin: 1 agent's file (.claude-plugin/plugin.json: lspServers): the plugin's manifests have only what \
+         all agents accept",
+        "not in the plugin: 2 agents' files (.cursor-plugin/plugin.json: hooks, inner/.claude-plugin/plugin.json: hooks): \
+         only hooks in `hooks/` and .claude-plugin/plugin.json are written",
+        "not in the plugin: 1 agent's file (gone.json): the manifest names it, and the project does not hold it",
+        "not in the plugin: 1 agent's file (.claude-plugin/plugin.json): Claude Code ignores some of its hooks, because \
+         they are not lists by event",
+        "changed: 3 agents' files (config/hooks.json, hooks/more.json, .claude-plugin/plugin.json): its hooks are in \
+         hooks/hooks.json",
+        "changed: 1 agent's file (hooks/hooks.json): it also has the hooks of the manifest",
+        "not for Codex: 1 agent's file (hooks/hooks.json): it loads no hooks from such plugins",
+        "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it runs the hooks whose events it has too, but does \
+         not set CLAUDE_PLUGIN_ROOT",
+        "not in the plugin: 1 agent's file (config/bad.json): only hooks in the folder `hooks` are written",
+        "changed: 1 document (bin.x.sh): an import brings it only with --documents",
+    ];
+    assert_eq!(lines(&plugin), expected);
+
+    // Without a file of hooks, those of the manifest become one, and a second export writes the same.
+    let world = World::new();
+    world.file(".claude-plugin/plugin.json", json!({ "name": "p", "hooks": { "Stop": [hook("one")] } }).to_string());
+    world.import(&[], &[""]).unwrap();
+    let first = world.plugin();
+    assert_eq!(json(&first, "hooks/hooks.json"), json!({ "hooks": { "Stop": [hook("one")] } }));
+    assert_eq!(first.holds, [("agent's file", 1)]);
+    let out = world.path("out");
+    world.run::<Export>(&["--plugin"], std::slice::from_ref(&out)).unwrap();
+    let to = World::new();
+    to.run::<Import>(&[], &[out]).unwrap();
+    assert_eq!(to.plugin().files, first.files);
+
+    // Hooks are not added to a file that cannot be read.
+    let world = World::new();
+    world.file("hooks/hooks.json", "{ // mine\n}");
+    world.file(".claude-plugin/plugin.json", json!({ "name": "p", "hooks": { "Stop": [hook("one")] } }).to_string());
+    world.import(&[], &[""]).unwrap();
+    let plugin = world.plugin();
+    assert_eq!(text(&plugin, "hooks/hooks.json"), "{ // mine\n}");
+    let expected = [
+        "not in the plugin: 1 agent's file (.claude-plugin/plugin.json): its hooks cannot be added to hooks/hooks.json, \
+         which is not a JSON object with lists by event",
+        "not for Codex: 1 agent's file (hooks/hooks.json): it loads no hooks from such plugins",
+        "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it runs the hooks whose events it has too, but does \
+         not set CLAUDE_PLUGIN_ROOT",
+    ];
+    assert_eq!(lines(&plugin), expected);
+}
+
+#[test]
 fn names_are_valid_for_every_agent() {
     let world = World::new();
     let skill = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nText\n");
