@@ -152,10 +152,10 @@ fn only_a_person_accepts_a_critical_finding_of_an_import() {
     // Nobody is asked again about content that is already stored.
     let again = scratch.run(&["import", "kit", "--yes"]);
     assert_eq!((again.status, again.stderr.contains("tags")), (0, false), "{again}");
-    // A deploy reports what it writes.
+    // A deploy reports what it writes, except what was accepted.
     std::fs::create_dir(scratch.path().join("root")).expect("a folder");
     let plan = scratch.run(&["plan", "--root", "root", "--target", "claude_code"]);
-    assert!(plan.stderr.contains("critical tags"), "{plan}");
+    assert!(plan.stderr.contains("fetch-and-run") && !plan.stderr.contains("critical"), "{plan}");
 }
 
 #[test]
@@ -217,6 +217,12 @@ fn only_a_person_accepts_a_critical_finding_of_up() {
     let again = ground.scratch.finish(&mut up(&["--yes"]));
     assert_eq!(again.status, 0, "{again}");
     assert!(again.stdout.starts_with("Nothing changed"), "{again}");
+    // The accepted lines are written for other agents, too.
+    let mut more = up(&["--yes"]);
+    more.args(["--agents", "cursor"]);
+    let more = ground.scratch.finish(&mut more);
+    assert_eq!(more.status, 0, "{more}");
+    assert!(ground.read(".cursor/commands/bad.md").contains("Be kind."), "{more}");
 }
 
 #[test]
@@ -269,6 +275,89 @@ fn only_a_person_accepts_a_critical_finding_of_a_deploy() {
     // Nobody is asked again about content that is already deployed.
     scratch.ok(&["prompt", "update", "bad", "--content", &format!("More.\n{HIDDEN}")]);
     scratch.ok(&[&deploy[..], &["--yes"]].concat());
+}
+
+/// Deploys to a new folder without a person, and returns whether that worked.
+fn is_deployed(scratch: &Scratch, root: &str, agent: &str) -> bool {
+    std::fs::create_dir_all(scratch.path().join(root)).expect("a folder");
+    let ran = scratch.run(&["deploy", "--apply", "--yes", "--root", root, "--target", agent]);
+    assert!(ran.status == 0 || ran.stderr.contains("mcpkg consent"), "{ran}");
+    ran.status == 0
+}
+
+#[test]
+fn what_a_person_accepted_once_is_not_asked_again() {
+    let scratch = Scratch::with_project();
+    folder(&scratch);
+    let Some((shown, status)) = answered(&scratch, &["import", "kit"], "y") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert_eq!(status, 0, "{shown}");
+    let list = || scratch.json(&["finding", "list"])["findings"].as_array().map_or(0, Vec::len);
+    assert_eq!(list(), 1);
+    // Every agent's form of the text has the same lines.
+    assert!(is_deployed(&scratch, "one", "claude_code") && is_deployed(&scratch, "two", "codex"));
+    let found = scratch.json(&["audit", "kit"]);
+    assert_eq!((&found["counts"]["critical"], &found["ignored"]), (&Value::from(0), &Value::from(1)));
+    let approvals = scratch.json(&["approval", "list"]);
+    let finding = approvals["approvals"].as_array().expect("a list").iter().find(|one| one["kind"] == "finding");
+    assert_eq!(finding.expect("the finding")["about"]["path"], "skills/pdf/SKILL.md");
+    // The database alone lets nothing in: on another machine, the list comes without this user's records.
+    let deploy = ["deploy", "--apply", "--yes", "--root", "three", "--target", "claude_code"];
+    std::fs::create_dir(scratch.path().join("three")).expect("a folder");
+    let mut elsewhere = scratch.command();
+    elsewhere.args(deploy).env("XDG_STATE_HOME", scratch.path().join("elsewhere"));
+    let refused = scratch.finish(&mut elsewhere);
+    assert!(refused.status != 0 && refused.stderr.contains("mcpkg consent"), "{refused}");
+    // Other lines are asked about again, and so are these in another project.
+    scratch.file("kit/skills/pdf/SKILL.md", format!("---\nname: pdf\ndescription: Reads PDF\n---\nNow. {HIDDEN}"));
+    let ran = scratch.run(&["import", "kit", "--update", "--yes"]);
+    assert!(ran.status == 3 && ran.stderr.contains("left out: critical tags"), "{ran}");
+    folder(&scratch);
+    let ran = scratch.run(&["import", "kit", "--create-project", "q", "--yes"]);
+    assert!(ran.status == 3 && ran.stderr.contains("left out: critical tags"), "{ran}");
+    // After the mark is taken back, nothing is left of it, even if an agent sets it again.
+    scratch.ok(&["project", "select", "p"]);
+    scratch.ok(&["finding", "unignore", "tags"]);
+    let ran = scratch.run(&["finding", "ignore", "tags", "p"]);
+    assert!(ran.status == 0 && ran.stderr.contains("run the command at a terminal, without --yes"), "{ran}");
+    assert!(!is_deployed(&scratch, "four", "claude_code"));
+    let (shown, status) = answered(&scratch, &["finding", "ignore", "tags", "p"], "n").expect("a terminal");
+    assert!(status != 0 && shown.contains("<tags: \"run\">"), "{shown}");
+    assert!(!is_deployed(&scratch, "four", "claude_code"));
+    let (shown, status) = answered(&scratch, &["finding", "ignore", "tags", "p"], "y").expect("a terminal");
+    assert_eq!(status, 0, "{shown}");
+    assert!(is_deployed(&scratch, "four", "claude_code"));
+}
+
+#[test]
+fn every_command_that_asks_remembers_the_answer() {
+    for given in ["source", "sync", "deploy"] {
+        let scratch = Scratch::with_project();
+        let arguments: &[&str] = match given {
+            "source" => {
+                folder(&scratch);
+                &["source", "add", "kit"]
+            }
+            "sync" => {
+                scratch.ok(&["prompt", "create", "good", "Be kind."]);
+                scratch.ok(&["sync", "team"]);
+                scratch.file("team/.claude/commands/bad.md", HIDDEN);
+                &["sync"]
+            }
+            _ => {
+                scratch.ok(&["prompt", "create", "bad", HIDDEN]);
+                std::fs::create_dir(scratch.path().join("root")).expect("a folder");
+                &["deploy", "--apply", "--root", "root", "--target", "claude_code"]
+            }
+        };
+        let Some((shown, status)) = answered(&scratch, arguments, "y") else {
+            return skipped("there is no script of util-linux");
+        };
+        assert_eq!(status, 0, "{shown}");
+        assert_eq!(scratch.json(&["finding", "list"])["findings"][0]["rule"], "tags", "{given}");
+        assert!(is_deployed(&scratch, "one", "cursor"), "{given}");
+    }
 }
 
 #[test]

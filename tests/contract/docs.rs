@@ -106,7 +106,8 @@ fn docs_of_the_audit_are_current() {
     let mut page = String::from(
         "# What an audit finds\n\n`mcpkg audit` reports these about texts that agents read. It is also what `mcpkg import`, `source add`, `source update`,\n\
          `up` and `deploy` report. The rules only read: nothing is executed, and nothing is sent anywhere.\n\n\
-         - A **critical** finding is hidden from you, or dangerous in any case. A person has to agree before mcpkg stores the text.\n\
+         - A **critical** finding is hidden from you, or dangerous in any case. A person has to agree before mcpkg stores the\n\
+         \x20 text, and is not asked about the same lines again.\n\
          - A **warning** needs a look.\n\
          - A **note** is for your information.\n\n\
          Prose is Markdown, text, TOML and YAML. Settings are the files that configure an agent, such as `settings.json` and\n\

@@ -1,12 +1,16 @@
 //! Keeps a project's list of audit findings that the user marked as harmless.
 
-use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
-use mcpkg_agents::audit::rules::Severity;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use mcpkg_agents::audit::rules::{RULES, Rule, Severity};
 use mcpkg_agents::audit::{Finding, Report};
+use mcpkg_base::approved::Kind;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_base::hex;
-use mcpkg_core::op::Context;
+use mcpkg_base::{hex, sha256};
+use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, ignored};
 
@@ -25,6 +29,11 @@ impl Ignored {
     pub fn new(finding: &Finding, reason: Option<String>) -> Self {
         let Finding { rule, path, sha256, .. } = finding;
         Self { rule: rule.id.to_owned(), path: path.clone(), sha256: hex::encode(sha256), reason }
+    }
+
+    /// Returns the name of the record that a person accepted the finding.
+    pub fn key(&self) -> String {
+        sha256::hex(format!("{}\0{}", self.rule, self.sha256))
     }
 
     pub fn covers(&self, finding: &Finding) -> bool {
@@ -60,15 +69,79 @@ pub fn without(report: &Report, list: &[Ignored]) -> Report {
     Report { ignored: report.ignored + report.findings.len() - kept.findings.len(), ..kept }
 }
 
-/// Removes the findings that the selected project ignores. Critical findings stay: a database may come from somebody
-/// else, so its list must not be able to hide them.
+/// The critical findings that the selected project ignores and that this user accepted at a terminal of this machine.
+///
+/// A database may come from somebody else, so its list alone does not count: there must also be a record outside the
+/// database. A finding is identified by its rule and its lines, not by its file, because a deploy writes the lines to
+/// other files.
+#[derive(Debug, Default)]
+pub struct Accepted(HashSet<(String, String)>);
+
+impl Accepted {
+    pub fn of(context: &Context) -> Self {
+        Self::among(&context.read(list).unwrap_or_default(), context)
+    }
+
+    fn among(list: &[Ignored], context: &Context) -> Self {
+        let has_record =
+            |known: &&Ignored| context.approved.get(Kind::Finding, &known.key()).is_ok_and(|it| it.is_some());
+        let critical = list.iter().filter(|known| RULES.iter().any(|rule| rule.id == known.rule && is_critical(rule)));
+        Self(critical.filter(has_record).map(|known| (known.rule.clone(), known.sha256.clone())).collect())
+    }
+
+    pub fn has(&self, finding: &Finding) -> bool {
+        !self.0.is_empty() && self.0.contains(&(finding.rule.id.to_owned(), hex::encode(&finding.sha256)))
+    }
+}
+
+fn is_critical(rule: &Rule) -> bool {
+    rule.severity == Severity::Critical
+}
+
+/// Removes the findings that the selected project ignores. Critical ones stay, unless they are [`Accepted`].
 pub fn without_harmless(report: Report, context: &Context) -> Report {
     if report.findings.is_empty() {
         return report;
     }
     let list = context.read(list).unwrap_or_default();
-    let is_critical = |finding: &Finding| finding.rule.severity == Severity::Critical;
-    report.filtered(|finding| is_critical(finding) || !list.iter().any(|ignored| ignored.covers(finding)))
+    let accepted = Accepted::among(&list, context);
+    report.filtered(|finding| match is_critical(finding.rule) {
+        true => !accepted.has(finding),
+        false => !list.iter().any(|ignored| ignored.covers(finding)),
+    })
+}
+
+/// Remembers the critical findings that a person has just accepted at a terminal, so that mcpkg does not ask about these
+/// lines again. Does nothing for other callers. Returns warnings.
+pub fn accept<'f>(findings: impl Iterator<Item = &'f Finding>, context: &Context) -> Vec<String> {
+    let findings: Vec<&Finding> = findings.filter(|finding| is_critical(finding.rule)).collect();
+    // `mcpkg up` tries everything in a copy of the database first; there, nobody has accepted anything yet.
+    let is_by_person =
+        context.caller.is_shell() && context.confirmation == Confirmation::Ask && context.stands_for.is_none();
+    if findings.is_empty() || !is_by_person {
+        return Vec::new();
+    }
+    let listed = context.write("finding.accept", "", |db, project, _| {
+        let mut list = list(db, project)?;
+        let before = list.len();
+        for finding in &findings {
+            if !list.iter().any(|known| known.covers(finding)) {
+                list.push(Ignored::new(finding, Some("accepted at a terminal".to_owned())));
+            }
+        }
+        if list.len() == before { Ok(()) } else { set(db, project, &list) }
+    });
+    match listed.and_then(|()| findings.iter().try_for_each(|finding| approve(finding, context))) {
+        Ok(()) => Vec::new(),
+        Err(error) => vec![format!("the accepted findings are not recorded, so mcpkg will ask again: {error}")],
+    }
+}
+
+/// Records that a person accepted a critical finding.
+pub fn approve(finding: &Finding, context: &Context) -> Result<()> {
+    let known = Ignored::new(finding, None);
+    let note = json!({ "rule": known.rule, "path": known.path, "text": finding.shown });
+    context.approved.put(Kind::Finding, &known.key(), &note)
 }
 
 #[cfg(test)]

@@ -7,13 +7,15 @@ use serde_json::json;
 
 use super::subject::Subject;
 use crate::GROUP;
+use crate::audited;
 use crate::ignored::{self, Ignored};
 use mcpkg_agents::audit::Finding;
-use mcpkg_agents::audit::rules::RULES;
+use mcpkg_agents::audit::rules::{RULES, Severity};
+use mcpkg_base::approved;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_base::shell;
-use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 
 fn rules() -> PossibleValuesParser {
     PossibleValuesParser::new(RULES.map(|rule| rule.id))
@@ -41,7 +43,9 @@ impl Operation for Ignore {
     const ABOUT: &'static str = "Mark what a rule finds in a file, folder, source or project as harmless";
     const HELP: &'static str = "The project keeps a list of harmless findings: the rule, the file, and the SHA-256 of the \
         lines. `mcpkg audit` and all commands that audit leave these findings out. If the lines change, they are found \
-        again. The list never lets a critical finding into a project: a new text with one still needs a person's consent.";
+        again. Critical findings are accepted only by you: mcpkg shows them at your terminal and asks. After that, it \
+        stores and deploys these lines without asking again, on this machine alone. From a script or with --yes, they \
+        are left out of `mcpkg audit`, but still need consent elsewhere.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg finding ignore fetch-and-run README.md --reason 'the official installer'",
         "mcpkg finding ignore allowed-bash .claude/commands",
@@ -68,6 +72,17 @@ impl Operation for Ignore {
             )
             .hint(format!("`mcpkg audit {what} --documents` lists what an audit finds there")));
         }
+        let critical: Vec<&Finding> =
+            found.iter().copied().filter(|finding| finding.rule.severity == Severity::Critical).collect();
+        let accepts = context.confirmation == Confirmation::Ask && !critical.is_empty();
+        if accepts {
+            let shown = audited::critical_lines(&audited.report.filtered(|finding| finding.rule.id == self.rule));
+            let what = plural::count(critical.len(), "critical finding");
+            (context.ask)(
+                Body::lines(shown),
+                &format!("Accept {what}, so that mcpkg no longer asks about these lines?"),
+            )?;
+        }
         let project = context.write("finding.ignore", &self.subject(), |db, project, _| {
             let mut list = ignored::list(db, project)?;
             list.retain(|known| !found.iter().any(|finding| known.covers(finding)));
@@ -79,7 +94,15 @@ impl Operation for Ignore {
         let sentence = format!("Project '{project}' ignores {count} of '{}' in '{}'", self.rule, self.what);
         let data = json!({ "project": project, "rule": self.rule, "ignored": found.len() });
         let back = format!("mcpkg finding unignore {} {}", self.rule, shell::quote(&found[0].path));
-        Ok(Reply::sentence(sentence, data).hint(format!("to find the first of them again: `{back}`")))
+        let reply = Reply::sentence(sentence, data).hint(format!("to find the first of them again: `{back}`"));
+        if accepts {
+            critical.iter().try_for_each(|finding| ignored::approve(finding, context))?;
+        } else if !critical.is_empty() {
+            let why = "mcpkg still asks before it stores or deploys critical findings; to accept them, run the command at a \
+                       terminal, without --yes";
+            return Ok(reply.hint(why.to_owned()));
+        }
+        Ok(reply)
     }
 }
 
@@ -144,6 +167,10 @@ impl Operation for Unignore {
         let (count, project) = context.write("finding.unignore", &self.rule, |db, project, _| {
             let mut list = ignored::list(db, project)?;
             let before = list.len();
+            // Withdraw the records before the commit, so that an older copy of the database cannot bring them back.
+            list.iter()
+                .filter(|known| is_meant(known))
+                .try_for_each(|known| context.approved.withdraw(approved::Kind::Finding, &known.key()))?;
             list.retain(|known| !is_meant(known));
             if list.len() == before {
                 let why = format!("Project '{}' ignores no such findings of the rule '{}'", project.name, self.rule);

@@ -16,6 +16,7 @@ use super::recognise::{self, Choice};
 use super::report::{Report, is_main};
 use crate::GROUP;
 use crate::audited;
+use crate::ignored;
 use crate::item::{Item, conflict};
 use crate::skills::MAIN;
 use mcpkg_agents::audit::rules::Severity;
@@ -141,6 +142,7 @@ impl Operation for Import {
         let is_whole = self.only.is_empty() && audited.left_out.findings.is_empty();
         let content = gathered.content(is_whole, update);
 
+        let mut unrecorded = Vec::new();
         let plan = if self.dry_run {
             content.plan(context)?
         } else {
@@ -152,7 +154,9 @@ impl Operation for Import {
                 (context.ask)(Body::lines(audited::lines(&audited.report)), question)?;
             }
             let written = content.write(project.made()?, &self.subject());
-            written.map_err(|error| project.taken_back(error))?
+            let plan = written.map_err(|error| project.taken_back(error))?;
+            unrecorded = ignored::accept(audited.report.findings.iter(), project.context());
+            plan
         };
         let Plan { actions, of_servers, project: into, .. } = &plan;
         let report = Report { project: &into.name, items, actions, servers, of_servers, account };
@@ -171,6 +175,7 @@ impl Operation for Import {
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.details.extend(account.lines());
         reply.warnings.extend(audited.report.lines(Severity::Warning));
+        reply.warnings.extend(unrecorded);
         if !audited.left_out.findings.is_empty() {
             reply
                 .warnings

@@ -77,7 +77,8 @@ pub fn check_address(text: &str) -> Result<()> {
     Address::parse(text, None, None).map(drop)
 }
 
-/// Adds a source to the project, as `mcpkg source add` does. Returns the hints.
+/// Adds a source to the project, as `mcpkg source add` does, but leaves it to the caller to record accepted findings.
+/// Returns the hints.
 pub fn add(source: &str, only: &[String], plugins: &[String], context: &Context) -> Result<Vec<String>> {
     let (source, only, plugin) = (source.to_owned(), only.to_vec(), plugins.to_vec());
     let add = Add {
@@ -92,7 +93,7 @@ pub fn add(source: &str, only: &[String], plugins: &[String], context: &Context)
         kind: None,
         dry_run: false,
     };
-    add.run(context).map(|reply| reply.hints)
+    add.add(context).map(|(reply, _)| reply.hints)
 }
 
 impl Add {
@@ -149,6 +150,14 @@ impl Operation for Add {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        let (reply, report) = self.add(context)?;
+        Ok(reply.warn(ignored::accept(report.findings.iter(), context)))
+    }
+}
+
+impl Add {
+    /// Adds the source. Also returns the findings in it.
+    fn add(self, context: &Context) -> Result<(Reply, Report)> {
         let address = Address::parse(&self.source, self.reference.as_deref(), self.path.as_deref())?;
         let (command, selection) = (self.command(), self.selection());
         let name = self.name.unwrap_or_else(|| address.name.clone());
@@ -191,7 +200,7 @@ impl Operation for Add {
         };
         if self.dry_run {
             let reply = Reply::new(offer.body(&origin, &contents), data_of(&offer, false));
-            return Ok(finish(reply, &offer, &with_documents));
+            return Ok((finish(reply, &offer, &with_documents), Report::default()));
         }
         if contents.items.is_empty() {
             let why = format!("{} contains nothing to add", described(&origin));
@@ -221,7 +230,8 @@ impl Operation for Add {
             Confirmation::Ask => reply,
             Confirmation::Given | Confirmation::Nobody => reply.warn(contents.audit.lines(Severity::Warning)),
         };
-        Ok(finish(reply, &offer, &format!("mcpkg source update {name} --documents")))
+        let reply = finish(reply, &offer, &format!("mcpkg source update {name} --documents"));
+        Ok((reply, contents.audit))
     }
 }
 

@@ -145,6 +145,7 @@ impl Operation for Install {
             Ok((project.name.clone(), all_steps))
         })?;
         stored.into_iter().flatten().for_each(Bulk::keep);
+        let unrecorded = ignored::accept(all.iter().flat_map(|coming| &coming.contents.audit.findings), context);
         let summaries: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.summary(steps)).collect();
         let sentence = format!("Installed {} into project '{project}' from the lock file", summaries.join("; "));
         let reply = Reply::sentence(sentence, data(&lock.sources, &all, true)?);
@@ -153,7 +154,7 @@ impl Operation for Install {
         Ok(Reply {
             details: steps.iter().map(|step| step.line()).collect(),
             hints: deletions(&steps).into_iter().chain(waits).collect(),
-            ..reply
+            ..reply.warn(unrecorded)
         })
     }
 }

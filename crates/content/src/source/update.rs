@@ -113,7 +113,13 @@ impl Operation for Update {
                 result => reports.push(Report { name: row.origin.name.clone(), result }),
             }
         }
-        Ok(report::reply(&reports, self.dry_run))
+        let reply = report::reply(&reports, self.dry_run);
+        if self.dry_run {
+            return Ok(reply);
+        }
+        let written = reports.iter().filter_map(|report| report.result.as_ref().ok());
+        let unrecorded = ignored::accept(written.flat_map(|updated| &updated.findings.findings), context);
+        Ok(reply.warn(unrecorded))
     }
 }
 

@@ -7,6 +7,7 @@ use super::base::{entry_of, identity, keep_identity};
 use super::disk::Disk;
 use super::listed::Listed;
 use crate::export::layout;
+use crate::ignored::Accepted;
 use crate::import::open::{Opened, Opener};
 use crate::import::paths::Places;
 use crate::import::paths::destination::Destination;
@@ -65,6 +66,8 @@ pub(super) struct Contents {
     pub(super) disk: Disk,
     /// Whether a person accepted the critical audit findings in the folder.
     pub(super) accepts_critical: bool,
+    /// The critical findings that a person accepted before.
+    pub(super) accepted: Accepted,
     pub(super) listed: Listed,
     /// When reading began, before the first file was opened.
     pub(super) looked_at: Millis,
@@ -92,7 +95,7 @@ impl Contents {
         let (disk, paths) = Disk::find(top, &known, context)?;
         listed.missing = listed.entries.keys().filter(|path| !paths.contains(*path)).cloned().collect();
         refuse_an_empty_folder(top, &before.bases, &paths, listed.exists)?;
-        let mut contents = Self { disk, listed, looked_at, ..Self::default() };
+        let mut contents = Self { disk, listed, looked_at, accepted: Accepted::of(context), ..Self::default() };
         let files = contents.open(top, paths, before, context)?;
         let servers = contents.take(files, before, &known)?;
         Ok((contents, servers))

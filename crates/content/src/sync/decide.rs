@@ -5,6 +5,7 @@ use super::contents::{Contents, There};
 use super::servers;
 use super::step::{Act, Step};
 use crate::audited;
+use crate::ignored::Accepted;
 use crate::item::{Entry, Origin, What, conflict};
 use crate::merge::{Outcome, sides::Sides};
 use crate::stored::{self, Stored};
@@ -52,7 +53,8 @@ pub(super) fn step(
             }
             Act::Give(..) | Act::Merge(..) if contents.disk.others.contains(path) => Act::Skip(IS_LINK.to_owned()),
             Act::Take | Act::Merge(..) | Act::ProposeChange(_)
-                if !contents.accepts_critical && !critical(db, path, there, ours.as_ref())?.is_empty() =>
+                if !contents.accepts_critical
+                    && !critical(db, path, there, ours.as_ref(), &contents.accepted)?.is_empty() =>
             {
                 Act::Skip(CRITICAL.to_owned())
             }
@@ -78,13 +80,19 @@ const SAYS_MORE: &str = "contains values or settings that the project does not s
 /// The reason to skip a file with critical audit findings.
 pub(super) const CRITICAL: &str = "has critical audit findings, which only a person at a terminal can accept";
 
-/// Returns the critical audit findings in a file that the project's version does not have.
-pub(super) fn critical(db: &Db<'_>, path: &str, there: Option<&There>, ours: Option<&Stored>) -> Result<Vec<Finding>> {
+/// Returns the critical audit findings in a file that the project's version does not have and that nobody accepted.
+pub(super) fn critical(
+    db: &Db<'_>,
+    path: &str,
+    there: Option<&There>,
+    ours: Option<&Stored>,
+    accepted: &Accepted,
+) -> Result<Vec<Finding>> {
     let mut report = Report::default();
     if let Some(there) = there {
         audited::add(&mut report, path, &there.file)?;
     }
-    let mut found: Vec<Finding> = report.critical().cloned().collect();
+    let mut found: Vec<Finding> = report.critical().filter(|finding| !accepted.has(finding)).cloned().collect();
     if let (Some(ours), false) = (ours, found.is_empty()) {
         let known = scan_bytes(path, &ours.content(db)?).unwrap_or_default();
         found.retain(|new| !known.iter().any(|old| old.rule.id == new.rule.id && old.sha256 == new.sha256));

@@ -17,7 +17,7 @@ use super::step::Act;
 use super::unchanged;
 use super::write::{self, Outcome};
 use super::{decide, servers};
-use crate::{GROUP, audited, stored};
+use crate::{GROUP, audited, ignored, stored};
 use mcpkg_agents::audit::Report;
 use mcpkg_base::disk::{self, FolderLock};
 use mcpkg_base::error::{Code, Error, Result};
@@ -226,9 +226,10 @@ impl Sync {
             reply.differs = plan.does_anything() || waiting > 0 || !is_whole || !reply.warnings.is_empty();
             return Ok(reply);
         }
-        if context.confirmation == Confirmation::Ask {
-            accept_critical(context, &project, &mut contents, &before)?;
-        }
+        let unrecorded = match context.confirmation {
+            Confirmation::Ask => accept_critical(context, &project, &mut contents, &before)?,
+            Confirmation::Given | Confirmation::Nobody => Vec::new(),
+        };
         if context.is_cancelled() {
             return Err(contents::cancelled());
         }
@@ -240,7 +241,7 @@ impl Sync {
         let id = known.as_ref().map(|known| known.id);
         let (id, plan, written) = begin(context, &project, top, id, &contents)?;
         let (outcome, waiting) = end(context, &project, top, id, &plan, written)?;
-        let mut reply = report.of(&plan, &contents, &outcome, waiting);
+        let mut reply = report.of(&plan, &contents, &outcome, waiting).warn(unrecorded);
         if strange > 0 {
             reply.warnings.push(format!(
                 "The database lists an unfinished sync of {}, but no sync was running on this machine; mcpkg \
@@ -252,14 +253,20 @@ impl Sync {
     }
 }
 
-/// Asks the person at the terminal about critical audit findings in what the sync would take from the folder.
-fn accept_critical(context: &Context, project: &Project, contents: &mut Contents, before: &Known) -> Result<()> {
+/// Asks the person at the terminal about critical audit findings in what the sync would take from the folder. Returns
+/// warnings.
+fn accept_critical(
+    context: &Context,
+    project: &Project,
+    contents: &mut Contents,
+    before: &Known,
+) -> Result<Vec<String>> {
     let mut report = Report::default();
     context.store.read(|db| {
         for step in Plan::new(db, project, contents, before)?.steps {
             if matches!(&step.act, Act::Skip(why) if why == decide::CRITICAL) {
                 let there = contents.items.get(&step.path);
-                report.add(decide::critical(db, &step.path, there, step.ours.as_ref())?);
+                report.add(decide::critical(db, &step.path, there, step.ours.as_ref(), &contents.accepted)?);
             }
         }
         Ok(())
@@ -269,7 +276,7 @@ fn accept_critical(context: &Context, project: &Project, contents: &mut Contents
         (context.ask)(Body::lines(audited::critical_lines(&report)), question)?;
         contents.accepts_critical = true;
     }
-    Ok(())
+    Ok(ignored::accept(report.findings.iter(), context))
 }
 
 /// Plans a sync, and changes the project. Returns the key of the sync, the plan, and the bases to record after the files are

@@ -11,9 +11,10 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// The kinds of approvals that mcpkg asks for again if they are missing, each with its word in lists. Other kinds have
 /// commands of their own.
-const KINDS: [(Kind, &str); 8] = [
+const KINDS: [(Kind, &str); 9] = [
     (Kind::Agent, "agent"),
     (Kind::Catalog, "catalog"),
+    (Kind::Finding, "finding"),
     (Kind::Plugin, "plugin"),
     (Kind::Registry, "registry"),
     (Kind::Source, "source"),

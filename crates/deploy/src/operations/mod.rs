@@ -14,6 +14,7 @@ pub mod status;
 pub mod target;
 pub mod undo;
 
+mod applying;
 mod gates;
 
 use mcpkg_core::op::Entry;

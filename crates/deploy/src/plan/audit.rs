@@ -17,11 +17,6 @@ pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> 
     audited::lines(&report(context, changes, site))
 }
 
-/// Returns the lines about critical findings in what the changes add. A person has to accept them.
-pub fn critical(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
-    audited::critical_lines(&report(context, changes, site))
-}
-
 /// Audits the new content of the files. Findings that the old content has too are not reported.
 pub fn report(context: &Context, changes: &[Change], site: &Site) -> Report {
     let mut report = Report::default();

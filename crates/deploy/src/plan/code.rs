@@ -6,9 +6,11 @@ use super::{Change, Op, entries, settings};
 use crate::desired::slots::{Slot, Slots};
 use crate::source::Site;
 use crate::targets::Target;
+use mcpkg_agents::audit::Report;
 use mcpkg_base::error::Result;
 use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
+use mcpkg_content::audited;
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::op::{Context, Effect};
 use mcpkg_store::servers::{Part, Text};
@@ -115,22 +117,22 @@ pub fn lines(code: &[Code]) -> Vec<String> {
 /// The parts of a plan that only a person can allow.
 pub struct Risks {
     pub code: Vec<Code>,
-    /// The lines about critical audit findings.
-    pub critical: Vec<String>,
+    /// The audit findings in what the changes add. A person has to accept the critical ones.
+    pub report: Report,
 }
 
 impl Risks {
     /// Returns what agents will run after these changes.
     pub fn of_code(changes: &[Change]) -> Self {
-        Self { code: of(changes), critical: Vec::new() }
+        Self { code: of(changes), report: Report::default() }
     }
 
     pub fn is_none(&self) -> bool {
-        self.code.is_empty() && self.critical.is_empty()
+        self.code.is_empty() && self.report.critical().next().is_none()
     }
 
     fn summary(&self) -> &'static str {
-        match (self.code.is_empty(), self.critical.is_empty()) {
+        match (self.code.is_empty(), self.report.critical().next().is_none()) {
             (_, true) => "including code that agents will run",
             (true, false) => "including text with critical audit findings",
             (false, false) => "including code that agents will run and text with critical audit findings",
@@ -152,7 +154,7 @@ pub fn consent(
         return Ok(None);
     }
     let code = risks.code.iter().map(|code| format!("{} ({})", code.runs, code.path));
-    let lines = code.chain(risks.critical.iter().cloned());
+    let lines = code.chain(audited::critical_lines(&risks.report));
     let need = Need {
         operation,
         project: site.project_name(),

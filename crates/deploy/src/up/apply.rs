@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::find::{Found, adds_block, digest, gather};
+use super::find::{Found, adds_block, digest, gather, key_of_finding};
 use super::wish::Wish;
 use crate::apply::{self, Work, write_row_changes};
 use crate::plan::Change;
@@ -14,10 +14,11 @@ use crate::plan::show::changed_meanwhile;
 use crate::repo::Checkouts;
 use crate::source::Adopt;
 use mcpkg_agents::agents::Agent;
+use mcpkg_agents::audit::Finding;
 use mcpkg_agents::client::connections;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::import::merge::Update;
-use mcpkg_content::source;
+use mcpkg_content::{ignored, source};
 use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::{Store, deploys};
 
@@ -85,6 +86,10 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &Has
         done.snapshot = Some(snapshot);
     }
     drop(right);
+    let report = found.report();
+    let is_allowed = |finding: &&Finding| allowed.contains(&key_of_finding(finding));
+    let accepted = report.critical().chain(found.critical()).filter(is_allowed);
+    done.warnings.extend(ignored::accept(accepted, &context));
     for connection in found.to_connect() {
         match connections::connect(&context, connection.agent, &wish.folder) {
             Ok(()) => done.connected.push(connection.agent),

@@ -17,7 +17,7 @@ use mcpkg_agents::audit::{Finding, Report};
 use mcpkg_agents::client::connections::{self, Connection, State};
 use mcpkg_agents::forms::sections;
 use mcpkg_agents::servers::secrets::Secrets;
-use mcpkg_base::approved::Approved;
+use mcpkg_base::approved::{self, Approved};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::{hex, sha256};
@@ -27,7 +27,7 @@ use mcpkg_content::import::recognise::{self, Recognised};
 use mcpkg_content::import::{self, Group, find};
 use mcpkg_content::item::{File, Item, What};
 use mcpkg_content::stored::{self, Stored};
-use mcpkg_content::{audited, source};
+use mcpkg_content::{audited, ignored, source};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::backup::Progress;
 use mcpkg_store::blobs::NewContent;
@@ -227,9 +227,12 @@ impl Found {
     }
 }
 
-/// Returns the same context with a copy of the database, and without access to this user's approvals.
+/// Returns the same context with a copy of the database. Of this user's approvals, it has only the accepted findings.
 fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     let approved = Approved::below(scratch.join("approved"));
+    for (sha256, note) in context.approved.all(approved::Kind::Finding)? {
+        approved.put_unsynced(approved::Kind::Finding, &sha256, &note)?;
+    }
     let progress = Arc::clone(&context.progress);
     // The import and deploy steps would report progress under their own names, but here they change only the copy.
     let context =
@@ -293,6 +296,7 @@ fn in_source(copy: &Context) -> Result<(Vec<Group>, Report)> {
         }
         Ok((groups, report))
     })
+    .map(|(groups, report)| (groups, ignored::without_harmless(report, copy)))
 }
 
 /// Returns the key that stands for a person's consent to what agents would run.
