@@ -163,7 +163,7 @@ impl Folder {
         let write = || {
             let mut file = system::create_file(&self.handle, &self.path, temporary, mode)?;
             file.write_all(bytes)?;
-            platform::set_mode(&file, mode)?;
+            platform::ensure_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
             }

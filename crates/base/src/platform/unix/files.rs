@@ -142,6 +142,14 @@ pub fn set_mode(file: &File, mode: u32) -> Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
+/// Sets the permission bits of an open file unless it has them: setting them is a change that the disk has to write.
+pub fn ensure_mode(file: &File, mode: u32) -> Result<()> {
+    match self::mode(&file.metadata()?) == mode {
+        true => Ok(()),
+        false => set_mode(file, mode),
+    }
+}
+
 /// Sets the permission bits of a path. Does nothing on Windows.
 pub fn set_path_mode(path: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))

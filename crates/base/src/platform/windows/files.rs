@@ -116,6 +116,10 @@ pub fn set_mode(_: &File, _: u32) -> Result<()> {
     Ok(())
 }
 
+pub fn ensure_mode(_: &File, _: u32) -> Result<()> {
+    Ok(())
+}
+
 pub fn set_path_mode(_: &Path, _: u32) -> Result<()> {
     Ok(())
 }
