@@ -3,27 +3,33 @@
 //! Reads verify the content by the checksum that is stored with it, or also by its SHA-256 ([`Verify`]). The search
 //! index is the exception: it reads content without verifying it.
 
+mod damage;
 mod new_content;
 mod survey;
+mod sweep;
 mod users;
+mod write;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
-use super::sums::DAMAGED;
-use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::error::{Code, Result};
 use mcpkg_base::sha256;
 use survey::Text;
 
+pub(super) use damage::damaged;
+pub use damage::{damaged_value, shown_json, stored_json};
 pub use new_content::{NewContent, Reader};
 pub(super) use survey::PIECE;
+#[cfg(test)]
+pub(super) use sweep::UNREFERENCED;
+pub(super) use sweep::{sweep, take_back};
 pub(super) use users::users;
+pub(super) use write::put_hashed;
+pub use write::{by_hash, find, put, put_known, put_source};
 
 /// A blob's row, borrowed from its query: all of a small content, or the first piece of a large one.
 #[derive(Clone, Copy, Debug)]
@@ -238,63 +244,6 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
     Ok(text.so_far())
 }
 
-/// Stores `bytes` unless they are already stored, and returns their key.
-pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
-    put_hashed(db, bytes).map(|(id, _)| id)
-}
-
-/// Like [`put`], but also returns the SHA-256.
-pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
-    let sha256 = sha256::of(bytes);
-    Ok((put_known(db, &sha256, bytes)?, sha256))
-}
-
-/// Stores `bytes` with a known SHA-256, unless they are already stored. Returns their key.
-pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
-    match by_hash(db, sha256)? {
-        Some(id) => Ok(id),
-        None => {
-            let pieces = bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)));
-            insert(db, sha256, xxh3_64(bytes), bytes.len() as u64, pieces)
-        }
-    }
-}
-
-/// Stores `content` unless it is already stored, and returns its key.
-///
-/// # Errors
-/// `E_FILE_FAILED` if a file cannot be read or has changed.
-pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
-    match by_hash(db, &content.sha256)? {
-        Some(id) => Ok(id),
-        None => insert(db, &content.sha256, content.checksum, content.size(), content.pieces()),
-    }
-}
-
-/// Inserts content that was not stored at the last check. If another process stored it since, returns the key of that row.
-fn insert<'p>(
-    db: &Db<'_>,
-    sha256: &[u8],
-    checksum: u64,
-    size: u64,
-    mut pieces: impl Iterator<Item = Result<Cow<'p, [u8]>>>,
-) -> Result<i64> {
-    let head = pieces.next().transpose()?.unwrap_or_default();
-    let size = i64::try_from(size).unwrap_or(i64::MAX);
-    let sql = sql!(
-        "INSERT INTO blob (sha256, size, head, checksum) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (sha256) DO NOTHING RETURNING id"
-    );
-    let Some(id) = db.one(sql, params![sha256, size, head, checksum.cast_signed()], |row| row.get(0))? else {
-        // Another process has stored it in the meantime.
-        return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a blob was neither inserted nor found"));
-    };
-    for (n, piece) in (1_i64..).zip(pieces) {
-        db.run(sql!("INSERT INTO chunk (blob_id, n, bytes) VALUES (?1, ?2, ?3)"), params![id, n, piece?])?;
-    }
-    Ok(id)
-}
-
 /// How many contents get their checksum in one transaction. Each row is rewritten, with up to 1 MiB of content.
 const FILLED_AT_ONCE: u32 = 64;
 
@@ -332,94 +281,8 @@ pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
     }
 }
 
-/// Returns the key of the blob that holds `content`, if it is stored.
-pub fn find(db: &Db<'_>, content: &NewContent) -> Result<Option<i64>> {
-    by_hash(db, &content.sha256)
-}
-
-/// Returns the key of the blob with this SHA-256, if it is stored.
-pub fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
-    db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
-}
-
-/// The condition for a row of `blob` that nothing refers to.
-macro_rules! unreferenced {
-    () => {
-        "NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM agent_file WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM link WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE before_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM deployed WHERE pristine_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE base_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM proposal WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM sync_item WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM sync_write WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM tool_package WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM workflow WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM workflow_revision WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE base_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM workflow_template WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM run WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM run WHERE output_blob = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM run_step WHERE blob_id = blob.id)"
-    };
-}
-
-/// The condition of `unreferenced!` as a constant. A test compares its tables with those that `check` searches for
-/// users of a blob.
-#[cfg(test)]
-pub(super) const UNREFERENCED: &str = unreferenced!();
-
-/// Removes the blobs that nothing refers to. Does nothing if other writers may be active during this transaction, because
-/// they may be about to refer to such a blob. `mcpkg compact` or a later call then removes it.
-pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
-    if db.is_beside_writers() {
-        return Ok(());
-    }
-    db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
-}
-
-/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing if other writers may be active.
-pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
-    if db.is_beside_writers() {
-        return Ok(());
-    }
-    db.run(sql!("DELETE FROM blob WHERE id = ?1 AND ", unreferenced!()), params![id]).map(drop)
-}
-
 pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
     db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
-}
-
-/// Returns the error for a value that mcpkg would never have written.
-pub fn damaged_value(what: &str) -> Error {
-    Error::new(Code::Damaged, format!("The database is damaged: {what}"))
-        .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` restores a backup")
-}
-
-/// Parses JSON that mcpkg wrote into the database. `what` names it in errors.
-pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
-    serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
-}
-
-/// Parses JSON that mcpkg wrote and that is only shown. Returns [`DAMAGED`] if it cannot be parsed.
-pub fn shown_json(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|_| DAMAGED.into())
-}
-
-pub(super) fn damaged(sha256: &[u8]) -> Error {
-    let hex = mcpkg_base::hex::encode(sha256);
-    Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
-        .hint("the damaged content was not served; `mcpkg restore FILE` restores a backup")
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use mcpkg_base::error::Result;
 
 /// One kind of row that refers to stored content: the columns with the reference, and how to name the row in a report.
 struct Use {
-    /// Pairs of table and column. All uses together list the same columns as the condition in `blobs/mod.rs` that finds
-    /// unreferenced content.
+    /// Pairs of table and column. All uses together list the same columns as the condition in `blobs/sweep.rs` that
+    /// finds unreferenced content.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with everything that refers to a content"))]
     of: &'static [(&'static str, &'static str)],
     /// The query for the rows that refer to a content.
