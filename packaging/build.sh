@@ -8,49 +8,28 @@ target=${1:?a target, such as x86_64-unknown-linux-musl} out=${2:?a file to writ
 mkdir -p "$(dirname "$out")"
 out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out") # macOS has no realpath that takes a file to come
 cd "$(dirname "$0")/.."
+. packaging/means.sh
 profile=${MCPKG_PROFILE:-release}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target/packages/build}
-outside=$PWD/target/outside
 
 skip() {
     echo "skipped: $target: $*"
     exit 3
 }
 
-# Unpacks Debian's Rust with the source of its standard library, for targets that rustup does not have here.
-debian_rust() {
-    local rust=$outside/debian-rust packages=(rustc-web libstd-rust-web-dev rust-web-src)
-    if [ ! -x "$rust/usr/bin/rustc" ]; then
-        command -v apt-get >/dev/null || return 1
-        mkdir -p "$rust/packages"
-        # The names of these two end in versions.
-        packages+=($(apt-cache depends --recurse --important libstd-rust-web-dev | grep -Ex 'libstd-rust-web-[0-9.]+|libllvm[0-9]+')) || return 1
-        (cd "$rust/packages" && apt-get -qq download "${packages[@]}" >/dev/null 2>&1) || return 1
-        for package in "$rust"/packages/*.deb; do dpkg -x "$package" "$rust"; done
-        rm -r "$rust/packages"
-    fi
-    export RUSTC=$rust/usr/bin/rustc RUSTC_BOOTSTRAP=1
-    export LD_LIBRARY_PATH=$rust/usr/lib/$(uname -m)-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-}
-
 build=(cargo build)
 flags=(-Csymbol-mangling-version=v0) more=()
 case $target in
 *-linux-musl)
-    zig=$outside/zig
-    if [ ! -x "$zig/bin/cargo-zigbuild" ]; then
-        { python3 -m venv "$zig" && "$zig/bin/pip" install --quiet --retries 1 ziglang==0.17.0 cargo-zigbuild==0.24.1; } \
-            </dev/null >/dev/null 2>&1 || skip 'zig cannot be installed from PyPI'
-    fi
-    export PATH=$zig/bin:$PATH
-    build=("$zig/bin/cargo-zigbuild" zigbuild)
-    if [ ! -d "$(rustc --print target-libdir --target "$target")" ]; then
-        debian_rust || skip "no standard library: rustup target add $target"
+    get_zig || skip 'zig cannot be installed from PyPI'
+    build=(cargo-zigbuild zigbuild)
+    if ! has_standard_library "$target"; then
+        get_debian_rust || skip "no standard library: rustup target add $target"
         flags+=(-Clink-self-contained=no)
         more=(-Zbuild-std='std,panic_unwind')
     fi
     ;;
-*) [ -d "$(rustc --print target-libdir --target "$target")" ] || skip "no standard library: rustup target add $target" ;;
+*) has_standard_library "$target" || skip "no standard library: rustup target add $target" ;;
 esac
 
 # Paths of this machine would differ on the next one.
