@@ -6,9 +6,13 @@
 
 use std::path::{Component, Path};
 
-/// Whether a relative path, with `/` as the separator, stays inside its base folder and outside git's own folder.
+use crate::platform::IS_WINDOWS;
+
+/// Whether a relative path, with `/` as the separator, stays inside its base folder and outside git's own folder. On
+/// Windows, each part must also be a name that is possible there.
 pub fn stays_inside(relative: &str) -> bool {
     !relative.contains(['\0', '\\'])
+        && (!IS_WINDOWS || relative.split('/').all(is_windows_name))
         && !relative.split('/').any(|part| matches!(part, "" | "." | ".."))
         && is_below(Path::new(""), Path::new(relative))
 }
@@ -40,6 +44,23 @@ pub fn is_gits(name: &str) -> bool {
     if name.is_ascii() { is(name) } else { is(&name.replace(is_ignored, "")) }
 }
 
+/// The names of devices, which Windows opens in any folder and with any ending: `nul.txt` is the device NUL.
+const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+
+/// Whether Windows can have a file with this name, and under this name alone. It removes dots and blanks at the end, and
+/// takes what follows `:` for the name of a stream of the file before it.
+pub fn is_windows_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_ascii_uppercase();
+    let is_port = |stem: &str| {
+        let number = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+        number.is_some_and(|number| matches!(number, "¹" | "²" | "³") || matches!(number.as_bytes(), [b'0'..=b'9']))
+    };
+    !name.ends_with(['.', ' '])
+        && !name.contains(|c: char| c.is_control() || r#"\:*?"<>|"#.contains(c))
+        && !DEVICES.contains(&stem.as_str())
+        && !is_port(&stem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +83,40 @@ mod tests {
             {
                 assert!(!stays_inside(&bad), "{bad:?}");
             }
+        }
+    }
+
+    #[test]
+    fn windows_takes_some_names_for_something_else() {
+        for good in ["a.md", "a b", ".github", "...x", "console", "com", "com10", "lpt", "nul-1.md", "ü", "a,b;c"] {
+            assert!(is_windows_name(good), "{good}");
+        }
+        for bad in [
+            "a.",
+            "a ",
+            "..",
+            "a:b",
+            "c:",
+            "a.md::$DATA",
+            "a*",
+            "a?",
+            "\"a",
+            "<",
+            ">",
+            "a|b",
+            "a\\b",
+            "a\n",
+            "nul",
+            "NUL.txt",
+            "con .md",
+            "Aux",
+            "com1",
+            "COM0.x",
+            "lpt9.tar.gz",
+            "com¹",
+            "conin$",
+        ] {
+            assert!(!is_windows_name(bad), "{bad:?}");
         }
     }
 

@@ -9,6 +9,7 @@ pub mod disk;
 pub mod editor;
 pub mod error;
 pub mod file;
+pub mod file_url;
 pub mod git;
 pub mod hex;
 pub mod http;

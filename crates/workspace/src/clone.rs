@@ -7,11 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::carry::MARK;
 use super::names;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{Git, refs, remote};
 use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
+use mcpkg_base::{disk, file_url};
 
 const CLONE: Duration = Duration::from_secs(600);
 
@@ -44,7 +44,7 @@ impl Origin {
             if rest.starts_with('-') {
                 return refused("its host starts with `-`");
             }
-            let local = (scheme == "file").then(|| PathBuf::from(rest));
+            let local = (scheme == "file").then(|| file_url::path(text).unwrap_or_else(|| PathBuf::from(rest)));
             return Ok(Self { address: text.to_owned(), local });
         }
         if text.contains("::") {

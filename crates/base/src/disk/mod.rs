@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::platform::{self, folder as system};
+use crate::platform::{self, IS_WINDOWS, folder as system};
 use crate::sha256::{self, Sha};
 
 pub use crate::platform::{mode, stat};
@@ -271,9 +271,10 @@ pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
         .with_source(source)
 }
 
-/// Returns a path with `/` as the separator.
+/// Returns a path with `/` as the separator. On other systems than Windows, a backslash is a letter of a name.
 pub fn posix(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
+    let text = path.to_string_lossy();
+    if IS_WINDOWS { text.replace('\\', "/") } else { text.into_owned() }
 }
 
 /// Resolves the real paths of folders, each only once. The keys are texts, because comparing paths part by part is

@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 
 use serde_json::{Value, json};
 
+use crate::disk::posix;
 use crate::error::{Code, Error, Result};
 use crate::process::{Failure, Limits, Output, Printed};
 use crate::redact::{redact, redact_at_cut};
@@ -146,10 +147,6 @@ pub(super) fn listed<A: AsRef<OsStr>>(args: &[A]) -> Vec<String> {
 
 pub(super) fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
     listed(args).join(" ")
-}
-
-pub(super) fn posix(path: &Path) -> String {
-    path.display().to_string().replace('\\', "/")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;
 use mcpkg_agents::forms::matter;
 use mcpkg_base::error::Result;
-use mcpkg_base::inside::stays_inside;
+use mcpkg_base::inside::{is_windows_name, stays_inside};
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 
@@ -156,11 +156,7 @@ pub fn own_path(entry: &Entry) -> Option<String> {
 
 /// Returns whether a path stays inside the folder and outside `.git`, and is valid on every common file system.
 pub fn is_safe(path: &str) -> bool {
-    let is_portable = |part: &str| {
-        part.len() <= MAX_PART
-            && !part.ends_with(['.', ' '])
-            && !part.contains(|c: char| c.is_control() || r#"\:*?"<>|"#.contains(c))
-    };
+    let is_portable = |part: &str| part.len() <= MAX_PART && is_windows_name(part);
     stays_inside(path) && path.len() <= MAX_PATH && path.split('/').all(is_portable)
 }
 
@@ -174,7 +170,9 @@ mod tests {
             assert!(is_safe(good), "{good}");
         }
         let long = "x".repeat(201);
-        for bad in ["", "/a", "a//b", "../a", "a/..", "a\0", "a\nb", "c:/a", "a\\b", ".Git/hooks/x", "a./b", &long] {
+        for bad in
+            ["", "/a", "a//b", "../a", "a/..", "a\0", "a\nb", "c:/a", "a\\b", ".Git/hooks/x", "a./b", "a/nul.md", &long]
+        {
             assert!(!is_safe(bad), "{bad}");
         }
     }

@@ -1,11 +1,11 @@
 //! Parses the address of a source: a folder, a git URL, `owner/repo[@ref][//path]`, or a bundle.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use crate::item::name::letters;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::file;
 use mcpkg_base::redact::redact;
+use mcpkg_base::{file, file_url};
 use mcpkg_store::sources::Kind;
 
 /// The parsed address of a source.
@@ -51,7 +51,7 @@ impl Address {
         if let Some(path) = path {
             address.path = path.trim_matches('/').to_owned();
         }
-        if local_path(&address.url).is_some_and(|path| !path.exists()) {
+        if file_url::path(&address.url).is_some_and(|path| !path.exists()) {
             return Err(Error::new(Code::NotFound, format!("There is no repository at `{text}`")));
         }
         if let Some(reference) = &address.reference {
@@ -117,7 +117,7 @@ fn on_disk(path: &Path) -> Result<Address> {
     };
     if real.is_dir() {
         if is_bare(&real) {
-            return Ok(git(format!("file://{text}")));
+            return Ok(git(file_url::of(&real)));
         }
         let name =
             named(real.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()).as_str());
@@ -183,12 +183,6 @@ fn url(text: &str, scheme: &str) -> Result<Address> {
         return refuse(format!("`{}` points to a file on another host", text.escape_debug()));
     }
     Ok(git(text.to_owned()))
-}
-
-/// Returns the path in a `file://` URL.
-fn local_path(url: &str) -> Option<PathBuf> {
-    let (_, path) = url.strip_prefix("file://")?.split_once('/')?;
-    Some(Path::new("/").join(path))
 }
 
 /// Returns whether a text has the short form of ssh addresses: `[user@]host:path`.

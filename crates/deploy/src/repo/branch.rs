@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::identity;
 use super::opened::Repo;
 use mcpkg_base::clock::Millis;
+use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git;
 use mcpkg_base::process::Limits;
@@ -194,8 +195,7 @@ fn refuse(code: Code, why: &str, hint: &str) -> Error {
 /// Adds the command and the repo to the details of an error.
 fn about(folder: &Path, error: Error) -> Error {
     let repo = folder.display().to_string();
-    let posix = repo.replace('\\', "/");
-    add(error, &json!({"command": COMMAND, "repo": repo, "repo_posix": posix}))
+    add(error, &json!({"command": COMMAND, "repo": repo, "repo_posix": disk::posix(folder)}))
 }
 
 fn add(error: Error, more: &Value) -> Error {

@@ -14,6 +14,7 @@ use super::tree::{self, FoundFile, META};
 use super::yaml::Known;
 use crate::module::Layer;
 use crate::module::{fs_key, unbounded_fs_key};
+use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
@@ -248,8 +249,7 @@ impl Overlay<'_> {
 
     fn details(&self, id: &str) -> Value {
         let folder = self.folder.display().to_string();
-        let posix = folder.replace('\\', "/");
-        json!({"module_id": id, "scope": self.layer, "overlay_dir": folder, "overlay_dir_posix": posix})
+        json!({"module_id": id, "scope": self.layer, "overlay_dir": folder, "overlay_dir_posix": disk::posix(&self.folder)})
     }
 }
 

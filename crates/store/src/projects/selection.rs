@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::Db;
 use crate::engine::{params, sql};
+use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
 /// How a call selects its project, before the database is queried.
@@ -25,7 +26,7 @@ impl Selection {
     /// Returns an absolute path in the form of bindings: with `/` as separator, and no trailing `/`. `None` if it is
     /// not UTF-8.
     pub fn folder(path: &Path) -> Option<String> {
-        Some(path.to_str()?.replace('\\', "/").trim_end_matches('/').to_owned())
+        path.to_str().map(|_| disk::posix(path).trim_end_matches('/').to_owned())
     }
 }
 
