@@ -22,6 +22,7 @@ use plugin::AsPlugin;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use write::Linked;
 
 use super::GROUP;
 use super::import::find::walk::{self, Take};
@@ -84,7 +85,7 @@ impl Operation for Export {
             // Remove the folder if it is empty. If this fails, the original error matters more.
             let _ = fs::remove_dir(&self.folder);
         }
-        let (Counts { prompts, resources, servers, agent_files, left, altered }, project) = exported?;
+        let (Counts { prompts, resources, servers, agent_files, left, unlinked, altered }, project) = exported?;
         let folder = self.folder.display().to_string();
         let mut counts = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
         if servers > 0 {
@@ -105,6 +106,9 @@ impl Operation for Export {
         let lines: Vec<String> = lines.collect();
         reply.details.clone_from(&lines);
         reply.hints = grouped(lines);
+        if let Some(told) = unlinked.told() {
+            reply = reply.hint(told);
+        }
         if left == 0 {
             return Ok(reply);
         }
@@ -118,6 +122,25 @@ impl Operation for Export {
     }
 }
 
+/// Links that are not links in the folder, because this system or disk does not let the user create links.
+#[derive(Clone, Copy, Default)]
+struct Unlinked {
+    copied: usize,
+    skipped: usize,
+}
+
+impl Unlinked {
+    /// Returns what to tell the user; `None` if all links are links.
+    fn told(self) -> Option<String> {
+        let copied =
+            (self.copied > 0).then(|| format!("wrote copies instead of {}", plural::count(self.copied, "link")));
+        let skipped = (self.skipped > 0).then(|| format!("skipped {} to folders", plural::count(self.skipped, "link")));
+        let told: Vec<String> = [copied, skipped].into_iter().flatten().collect();
+        let why = "because this system or disk does not let you create links";
+        (!told.is_empty()).then(|| format!("{}, {why}", told.join(" and ")))
+    }
+}
+
 struct Counts {
     prompts: usize,
     resources: usize,
@@ -125,6 +148,7 @@ struct Counts {
     agent_files: usize,
     /// Duplicates and links that could not be written.
     left: usize,
+    unlinked: Unlinked,
     /// The files that were imported with changes, and the reasons.
     altered: BTreeMap<String, String>,
 }
@@ -206,7 +230,8 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let (in_place, duplicates) = put_in_place(&mut files, duplicates);
     write::files(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
     let duplicates = list_ignored(folder, &mut files, &own, duplicates)?;
-    let made = in_place + write_duplicates(folder, duplicates, links, &mut layout, &files)?;
+    let (written, unlinked) = write_duplicates(folder, duplicates, links, &mut layout, &files)?;
+    let made = in_place + written;
     if !elsewhere.is_empty() && !visible(folder)?.is_superset(&variants) {
         // An ignore file above the folder hides a variant, so an import would lose its text. Write the files in addition.
         for (file, item) in elsewhere {
@@ -222,7 +247,15 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
     let (prompts, resources, agent_files) = (count("prompt"), count("resource"), count("agent_file"));
     Ok((
-        Counts { prompts, resources, servers: servers.len(), agent_files, left: duplicate_count - made, altered },
+        Counts {
+            prompts,
+            resources,
+            servers: servers.len(),
+            agent_files,
+            left: duplicate_count - made,
+            unlinked,
+            altered,
+        },
         name,
     ))
 }
@@ -243,14 +276,15 @@ fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<G
     (count, duplicates)
 }
 
-/// Writes the duplicates, and the links that fit, next to the files. Returns how many were written.
+/// Writes the duplicates, and the links that fit, next to the files. Returns how many there were, and which of the links
+/// could not be links.
 fn write_duplicates(
     folder: &Path,
     duplicates: Vec<Group>,
     links: Vec<Link>,
     layout: &mut Layout,
     files: &[File],
-) -> Result<usize> {
+) -> Result<(usize, Unlinked)> {
     let duplicates: Vec<Candidate> = duplicates.into_iter().flatten().collect();
     let paths = files.iter().chain(duplicates.iter().map(|(_, file)| file)).map(|file| file.relative.as_str());
     let links = duplicates::fitting_links(links, layout, &paths.collect::<Vec<_>>());
@@ -261,12 +295,17 @@ fn write_duplicates(
             _ => write::file(&path, &file.content, file.executable)?,
         }
     }
+    let mut unlinked = Unlinked::default();
     for link in &links {
         if let Target::Link(text) = &link.target {
-            write::link(&folder.join(&link.path), text)?;
+            match write::link(folder, &link.path, text)? {
+                Linked::Link => {}
+                Linked::Copy => unlinked.copied += 1,
+                Linked::Nothing => unlinked.skipped += 1,
+            }
         }
     }
-    Ok(duplicates.len() + links.len())
+    Ok((duplicates.len() + links.len(), unlinked))
 }
 
 /// Adds manifest entries for the files that an ignore file hides, in the exported folder or in a folder above it, and

@@ -1,9 +1,10 @@
 //! Writes files to an exported folder.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use crate::import::find::links::end;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::platform;
 use mcpkg_core::op::Context;
@@ -25,7 +26,7 @@ pub(crate) fn make(folder: &Path) -> Result<bool> {
             Some(_) => Err(Error::new(Code::AlreadyExists, format!("The folder `{}` is not empty", folder.display()))
                 .hint("choose a folder that is empty or does not exist; an export never overwrites files")),
         },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
             fs::create_dir_all(folder).map_err(failed)?;
             Ok(true)
         }
@@ -72,9 +73,36 @@ pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str,
     Ok(())
 }
 
-pub(crate) fn link(path: &Path, target: &str) -> Result<()> {
-    make_parent(path)?;
-    platform::symlink(target, path).map_err(|error| Error::file("write", path, error))
+/// What became of a link in an exported folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linked {
+    Link,
+    /// A copy of the file that the link leads to.
+    Copy,
+    /// Nothing, because the link leads to a folder.
+    Nothing,
+}
+
+/// Creates the link `path` in `folder`. Windows and some disks do not let every user create links: there, the file that
+/// the link leads to is copied.
+pub(crate) fn link(folder: &Path, path: &str, target: &str) -> Result<Linked> {
+    let at = folder.join(path);
+    make_parent(&at)?;
+    or_copied(folder, path, target, platform::symlink(target, &at))
+}
+
+fn or_copied(folder: &Path, path: &str, target: &str, made: std::io::Result<()>) -> Result<Linked> {
+    let at = folder.join(path);
+    match made {
+        Ok(()) => Ok(Linked::Link),
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {
+            match end(path, target).map(|end| folder.join(end)).filter(|original| original.is_file()) {
+                Some(original) => copy(&at, &original).map(|()| Linked::Copy),
+                None => Ok(Linked::Nothing),
+            }
+        }
+        Err(error) => Err(Error::file("write", &at, error)),
+    }
 }
 
 /// Copies a file with its permissions.
@@ -96,4 +124,28 @@ pub(crate) fn file(path: &Path, content: &NewContent, executable: bool) -> Resul
         None => fs::write(path, content.bytes()?).map_err(failed)?,
     }
     platform::set_path_mode(path, if executable { 0o755 } else { 0o644 }).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_cannot_be_made_is_copied() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        for path in ["a/b.md", "links"] {
+            make_parent(&folder.join(path)).unwrap();
+        }
+        fs::write(folder.join("a/b.md"), "text").unwrap();
+        let refused = || Err(ErrorKind::PermissionDenied.into());
+        assert_eq!(or_copied(folder, "c.md", "a/b.md", refused()).unwrap(), Linked::Copy);
+        assert_eq!(or_copied(folder, "a/d.md", "../a/b.md", refused()).unwrap(), Linked::Copy);
+        assert_eq!(fs::read_to_string(folder.join("a/d.md")).unwrap(), "text");
+        assert_eq!(or_copied(folder, "e", "a", refused()).unwrap(), Linked::Nothing);
+        assert_eq!(or_copied(folder, "f", "none.md", refused()).unwrap(), Linked::Nothing);
+        assert!(!folder.join("e").exists());
+        let full = Err(ErrorKind::StorageFull.into());
+        assert!(or_copied(folder, "g.md", "a/b.md", full).unwrap_err().message().contains("g.md"));
+    }
 }
