@@ -1,5 +1,11 @@
 //! Tests decisions on agents' requests, including requests whose text tries to change the screen.
 
+use std::sync::Arc;
+
+use mcpkg_base::clock::Clock;
+use mcpkg_base::error::Code;
+use mcpkg_console::Invocation;
+use mcpkg_core::op::{Ask, Context};
 use serde_json::json;
 
 use super::{agent, console};
@@ -80,6 +86,58 @@ fn a_denial_reaches_the_agent() {
     screen.keys("y");
     screen.wait("Denied, with your note: Run hosting:apps:create");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn a_yes_to_a_request_that_was_denied_in_the_meantime_approves_nothing() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    let asked = execute(&mut client, create());
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("Run hosting:apps:create");
+    screen.keys("a");
+    screen.wait("y yes, other keys no");
+    ground.scratch.ok(&["consent", "deny", id]);
+    screen.keys("y");
+    screen.wait("was denied while the question was open");
+    assert_eq!(ground.scratch.json(&["consent", "show", id])["state"], "denied");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn a_yes_counts_for_the_state_that_the_question_showed() {
+    let ground = Ground::new();
+    let mut client = agent(&ground, "codex");
+    let asked = execute(&mut client, create());
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request").to_owned();
+    let usual = ground.person();
+    let person = Context { clock: Clock::fixed(usual.clock.now()), ..usual };
+    // Answers the question with yes, after `meanwhile` happened.
+    let yes_after = |meanwhile: fn(&Context, &str)| {
+        let (context, request) = (person.clone(), id.clone());
+        let ask: Arc<Ask> = Arc::new(move |_, _| {
+            meanwhile(&context, &request);
+            Ok(())
+        });
+        let approved = Invocation::new("consent approve").with(&id).run(&Context { ask, ..person.clone() });
+        approved.map(drop).map_err(|error| (error.code(), error.to_string()))
+    };
+    let deny = |context: &Context, id: &str| {
+        let deny = Invocation::new("consent deny").with(id);
+        deny.run(context).expect("it is denied");
+    };
+    let refused = |why: &str| Err((Code::ConsentExpired, format!("Consent request {id} {why}")));
+    assert_eq!(yes_after(deny), refused("was denied while the question was open"));
+    // The question shows that it was denied, so a yes changes that.
+    assert_eq!(yes_after(|_, _| {}), Ok(()));
+    assert_eq!(yes_after(deny), refused("was denied while the question was open"), "an approval that was taken back");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
+    let expired = yes_after(|context, _| context.clock.advance(61 * 60_000)).expect_err("it has expired");
+    assert!(expired.0 == Code::ConsentExpired && expired.1.contains("expired at"), "{expired:?}");
     assert_eq!(ground.changes(), 0);
 }
 

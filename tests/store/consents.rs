@@ -85,7 +85,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
     assert_eq!(asked(&context, &inputs, "hash"), id, "asked again it is the same request");
-    request::approve(&person(&context), id, None).expect("approved");
+    request::approve(&person(&context), id, State::Pending, None).expect("approved");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     let again = ask(&context, &inputs, "hash").expect("the same, not used yet");
     consume(&context, &consent).expect("used");
@@ -95,7 +95,10 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     assert_eq!(row(&context, id).state, State::Consumed);
     assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
     assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked again");
-    assert_eq!(request::approve(&person(&context), id, None).expect_err("used").code(), Code::ConsentExpired);
+    assert_eq!(
+        request::approve(&person(&context), id, State::Pending, None).expect_err("used").code(),
+        Code::ConsentExpired
+    );
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn consent_is_for_one_operation_plan_and_asker() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id, None).expect("approved");
+    request::approve(&person(&context), id, State::Pending, None).expect("approved");
     assert_ne!(asked(&context, &inputs, "another"), id);
     assert_ne!(asked(&context, &json!({ "to": "other" }), "hash"), id);
     assert_ne!(asked(&keyed(&context, "ci", false), &inputs, "hash"), id);
@@ -121,25 +124,29 @@ fn nothing_that_an_agent_can_send_approves() {
     let id = asked(&key, &inputs, "hash");
     // The key cannot consent itself, another key does not see the request, and neither `--yes` nor a shell without a
     // terminal is enough.
-    assert_eq!(request::approve(&key, id, None).expect_err("may not").code(), Code::TerminalRequired);
+    assert_eq!(request::approve(&key, id, State::Pending, None).expect_err("may not").code(), Code::TerminalRequired);
     assert_eq!(
-        request::approve(&keyed(&context, "other", true), id, None).expect_err("not its own").code(),
+        request::approve(&keyed(&context, "other", true), id, State::Pending, None).expect_err("not its own").code(),
         Code::NotFound
     );
     for confirmation in [Confirmation::Given, Confirmation::Nobody] {
         let shell = Context { caller: Caller::Shell, confirmation, ..context.clone() };
-        assert_eq!(request::approve(&shell, id, None).expect_err("no terminal").code(), Code::TerminalRequired);
+        assert_eq!(
+            request::approve(&shell, id, State::Pending, None).expect_err("no terminal").code(),
+            Code::TerminalRequired
+        );
     }
     assert_eq!(row(&context, id).state, State::Pending);
     // An approved row does not count if this user's own records do not confirm it.
-    let approved =
-        context.store.write(|db| consents::approve(db, id, context.clock.now(), context.clock.now() + MINUTE, None));
+    let approved = context
+        .store
+        .write(|db| consents::approve(db, id, State::Pending, context.clock.now(), context.clock.now() + MINUTE, None));
     assert!(approved.expect("a row"));
     assert_ne!(asked(&key, &inputs, "hash"), id);
     // A key with the right to consent can pass on its user's consent.
     let trusted = keyed(&context, "desk", true);
     let id = asked(&trusted, &inputs, "hash");
-    request::approve(&trusted, id, None).expect("approved");
+    request::approve(&trusted, id, State::Pending, None).expect("approved");
     consume(&trusted, &ask(&trusted, &inputs, "hash").expect("a consent")).expect("used");
 }
 
@@ -150,7 +157,12 @@ fn a_no_holds_until_a_person_says_otherwise() {
     let id = asked(&context, &inputs, "hash");
     request::deny(&person(&context), id, None).expect("denied");
     assert_eq!(ask(&context, &inputs, "hash").expect_err("denied").code(), Code::ConsentDenied);
-    request::approve(&person(&context), id, None).expect("approved after all");
+    assert_eq!(
+        request::approve(&person(&context), id, State::Pending, None).expect_err("denied").code(),
+        Code::ConsentExpired,
+        "the person did not see that it was denied"
+    );
+    request::approve(&person(&context), id, State::Denied, None).expect("approved after all");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     // The consent is taken back before it is used.
     request::deny(&person(&context), id, None).expect("taken back");
@@ -163,9 +175,12 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     let (context, inputs) = (agent(&scratch), json!({}));
     let id = asked(&context, &inputs, "hash");
     context.clock.advance(60 * MINUTE);
-    assert_eq!(request::approve(&person(&context), id, None).expect_err("late").code(), Code::ConsentExpired);
+    assert_eq!(
+        request::approve(&person(&context), id, State::Pending, None).expect_err("late").code(),
+        Code::ConsentExpired
+    );
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id, None).expect("approved");
+    request::approve(&person(&context), id, State::Pending, None).expect("approved");
     context.clock.advance(10 * MINUTE - 1);
     let consent = ask(&context, &inputs, "hash").expect("in time");
     context.clock.advance(1);
@@ -173,7 +188,7 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     assert_ne!(asked(&context, &inputs, "hash"), id);
     // If the clock goes back, the consent expires.
     let id = asked(&context, &inputs, "other");
-    request::approve(&person(&context), id, None).expect("approved");
+    request::approve(&person(&context), id, State::Pending, None).expect("approved");
     context.clock.advance(-MINUTE - 1);
     assert_ne!(asked(&context, &inputs, "other"), id);
 }

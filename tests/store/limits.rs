@@ -1,7 +1,7 @@
 //! Tests that growing tables are kept within their limits. Rows that wait, run or were not read yet stay.
 
 use mcpkg_base::clock::Clock;
-use mcpkg_store::consents::{self, Binding, New};
+use mcpkg_store::consents::{self, Binding, New, State};
 use mcpkg_store::events::{self, NewEvent};
 use mcpkg_store::limits::{Growing, Limits};
 use mcpkg_store::tasks::{self, End, Status, Task};
@@ -127,7 +127,9 @@ fn waiting_consents_stay_and_ended_ones_are_deleted() {
     store
         .write(|db| {
             assert!(consents::deny(db, denied, NOW, None)?);
-            assert!(consents::approve(db, used, NOW, NOW + 1, None)? && consents::consume(db, used, NOW)?);
+            assert!(
+                consents::approve(db, used, State::Pending, NOW, NOW + 1, None)? && consents::consume(db, used, NOW)?
+            );
             Ok(())
         })
         .expect("decided");

@@ -115,6 +115,21 @@ fn a_form_of_an_outdated_page_is_refused() {
 }
 
 #[test]
+fn a_yes_to_a_request_that_was_denied_in_the_meantime_approves_nothing() {
+    let (ground, mut client) = ground();
+    let asked = execute(&mut client, create());
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let question = browser.pressed(&browser.page(&request(&browser)), "approve", &[]);
+    ground.scratch.ok(&["consent", "deny", id]);
+    let late = text(&browser.pressed(&question, "Yes", &[]));
+    assert!(late.contains("was denied while the question was open"), "{late}");
+    assert_eq!(ground.scratch.json(&["consent", "show", id])["state"], "denied");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
 fn a_draft_that_changed_after_the_question_is_not_approved() {
     let (ground, mut client) = ground();
     let yaml = "workflow: fresh\nsteps:\n  - id: first\n    run: hosting:apps:list\n";

@@ -257,14 +257,23 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Records that a person approved a request until `expires_at`. Returns false if the request is used or expired. A
-/// denied request can still be approved. So can an approved one that was not used, in case its use was interrupted.
-pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: Option<&str>) -> Result<bool> {
+/// Records that a person approved a request until `expires_at`. Returns false if the request is used or expired, or if it
+/// was denied after it was `shown` to that person. A request that was shown as denied can still be approved. So can an
+/// approved one that was not used, in case its use was interrupted.
+pub fn approve(
+    db: &Db<'_>,
+    uuid: Uuid,
+    shown: State,
+    now: Millis,
+    expires_at: Millis,
+    note: Option<&str>,
+) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3, note = ?4
-         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'denied', 'approved') AND expires_at > ?2"
+         WHERE uuid = ?1 AND needs = 'person' AND expires_at > ?2
+             AND (state = 'approved' OR state <> 'consumed' AND state = ?5)"
     );
-    Ok(db.run(sql, params![uuid, now, expires_at, note])? == 1)
+    Ok(db.run(sql, params![uuid, now, expires_at, note, shown.word()])? == 1)
 }
 
 /// Records that a person denied a request. Returns false if the request is used or expired.

@@ -24,7 +24,7 @@ use crate::mcp::tools::Tool;
 use mcpkg_base::error::Result;
 use mcpkg_core::consent::request;
 use mcpkg_core::op::{Context, Elicit};
-use mcpkg_store::consents::Request;
+use mcpkg_store::consents::{Request, State};
 
 /// The key of the only question of a call.
 const KEY: &str = "consent";
@@ -130,10 +130,12 @@ async fn decide(
     id: Uuid,
     answer: Answer,
 ) -> Result<(), ErrorData> {
-    load(server, operation, config, request, id).await?;
+    let asked = load(server, operation, config, request, id).await?;
     let context = context(server, config, request);
     let decided = blocking(move || match answer {
-        Answer::Yes => request::approve(&context, id, None).map(drop),
+        // A person denied the request while the client's question was open. The next attempt returns that denial.
+        Answer::Yes if asked.state == State::Denied => Ok(()),
+        Answer::Yes => request::approve(&context, id, State::Pending, None).map(drop),
         Answer::No => request::deny(&context, id, None).map(drop),
         Answer::Declined => request::decline(&context, id),
         Answer::Nothing => Ok(()),

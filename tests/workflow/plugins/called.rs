@@ -1,5 +1,6 @@
 //! Tests plugin tools as commands: they are found, described, run with consent, and used as steps and as providers.
 
+use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 
 use super::{Ground, tools};
@@ -13,7 +14,7 @@ fn execute(client: &mut Client, arguments: Value) -> Value {
 fn approve(ground: &Ground, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().unwrap_or_else(|| panic!("no request: {asked}"));
     let id = uuid::Uuid::parse_str(id).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, None).expect("it is approved");
+    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, None).expect("it is approved");
 }
 
 #[test]

@@ -81,7 +81,9 @@ fn person(scratch: &Scratch) -> Context {
 /// Approves, as a person, the consent request in the error `asked`.
 pub fn approve(scratch: &Scratch, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-    request::approve(&person(scratch), Uuid::parse_str(id).expect("an id"), None).expect("it is approved");
+    let (person, id) = (person(scratch), Uuid::parse_str(id).expect("an id"));
+    let shown = request::waiting(&person, id, person.clock.now()).expect("a request").state;
+    request::approve(&person, id, shown, None).expect("it is approved");
 }
 
 /// Calls `execute` and returns the structured content of the result.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcpkg_core::consent::nonce::{self, CallerNonce};
 use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::{Caller, Connection, Context, Effect, Identity};
+use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
@@ -154,7 +155,7 @@ fn of_32_concurrent_uses_one_wins() {
     let offered = nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nothing).expect_err("it is asked for");
     let details = offered.details().expect("details").clone();
     let id = Uuid::parse_str(details["consent"].as_str().expect("an id")).expect("an id");
-    request::approve(&agent, id, None).expect("a client over stdio is trusted with it");
+    request::approve(&agent, id, State::Pending, None).expect("a client over stdio is trusted with it");
     let nonce = details["nonce"].as_str().expect("a nonce").to_owned();
     let uses: Vec<_> = (0..32)
         .map(|_| {
@@ -301,16 +302,29 @@ fn modern_with_forms(scratch: &Scratch) -> Client {
 
 /// Calls `execute` as a client that supports forms, answers the form, and returns the result of the call.
 fn answered(client: &mut Client, is_modern: bool, arguments: &Value, answer: &Value) -> Value {
+    answered_after(client, is_modern, arguments, answer, || ())
+}
+
+/// Like [`answered`], but `meanwhile` happens while the question is open.
+fn answered_after(
+    client: &mut Client,
+    is_modern: bool,
+    arguments: &Value,
+    answer: &Value,
+    meanwhile: impl Fn(),
+) -> Value {
     let mut params = json!({ "name": "execute", "arguments": arguments });
     let mut result = if is_modern {
         let asked = client.result("tools/call", params.clone());
         assert_eq!(asked["resultType"], "input_required", "{asked}");
+        meanwhile();
         params["requestState"] = asked["requestState"].clone();
         params["inputResponses"] = json!({ "consent": answer });
         client.result("tools/call", params)
     } else {
         let id = client.post("tools/call", params);
         let question = client.notification("elicitation/create");
+        meanwhile();
         client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
         client.answer(&json!(id))["result"].take()
     };
@@ -454,4 +468,20 @@ fn of_16_concurrent_calls_one_request_is_stored() {
     assert!(given.iter().all(|(id, _)| *id == given[0].0), "{given:?}");
     let nonces: std::collections::HashSet<String> = given.iter().map(|(_, nonce)| nonce.to_string()).collect();
     assert_eq!(nonces.len(), 16);
+}
+
+#[test]
+fn a_yes_in_the_form_does_not_take_back_a_no_that_came_first() {
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    for is_modern in [false, true] {
+        let ground = Ground::new();
+        let mut client = if is_modern { modern_with_forms(&ground.scratch) } else { with_forms(&ground.scratch) };
+        let denied = answered_after(&mut client, is_modern, &create(), &yes, || {
+            let id = only_request(&ground);
+            ground.scratch.ok(&["consent", "deny", &id, "--note", "use another name"]);
+        });
+        assert!(code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("use another name"), "{denied}");
+        assert_eq!(ground.changes(), 0);
+        client.kill();
+    }
 }

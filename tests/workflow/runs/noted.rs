@@ -1,5 +1,6 @@
 //! Tests that the agent receives the note of the person who approved or denied its request.
 
+use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -67,7 +68,7 @@ fn the_result_contains_the_note_of_the_approval() {
     let asked =
         execute(&mut client, json!({ "command": "hosting:apps:delete", "args": { "app_id": "x" }, "wait_s": 0 }));
     let id = Uuid::parse_str(&id(&asked)).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, Some(NOTE)).expect("it is approved");
+    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, Some(NOTE)).expect("it is approved");
     let delete = json!({ "command": "hosting:apps:delete", "args": { "app_id": "x" } });
     let failed = execute(&mut client, with_nonce(&delete, &asked));
     assert_eq!((code(&failed), &failed["error"]["details"]["note"]), ("E_STEP_FAILED", &json!(NOTE)), "{failed}");
@@ -85,7 +86,7 @@ fn a_destructive_tool_passes_the_note_on() {
     let [request] = listed["consents"].as_array().expect("requests").as_slice() else { panic!("{asked}: {listed}") };
     assert_eq!((&request["effect"], &request["effects"]), (&json!("destroys"), &json!(["name = \"old\""])));
     let id = Uuid::parse_str(request["id"].as_str().expect("an id")).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, Some(NOTE)).expect("it is approved");
+    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, Some(NOTE)).expect("it is approved");
     let done = client.result("tools/call", delete);
     assert!(done["isError"] != true && done["content"][1]["text"] == format!("approved: {QUOTED}"), "{done}");
     client.finish();

@@ -202,12 +202,13 @@ fn too_many() -> Error {
 }
 
 /// Approves a request on behalf of a person: one at a terminal, or one who answered the elicitation of the client that asked.
-/// The asker gets the note with the answer of its call.
+/// `shown` is the state in which that person saw the request: a yes does not overrule a denial that came later. The asker
+/// gets the note with the answer of its call.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` if no such person is calling; `E_CONSENT_EXPIRED`; `E_UNAPPROVED` if the user has no home
 /// directory.
-pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
+pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {
         Caller::Shell | Caller::Console => has_terminal(context),
@@ -229,8 +230,8 @@ pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Requ
     let record = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &record)?;
     let approved = context.store.write(|db| {
-        if !consents::approve(db, uuid, now, expires_at, note)? {
-            return Err(ended(uuid, "was decided or used in the meantime"));
+        if !consents::approve(db, uuid, shown, now, expires_at, note)? {
+            return Err(overtaken(&get(db, uuid)?));
         }
         event(context, db, "consent.approve", &request.project, &uuid.to_string())?;
         get(db, uuid)
@@ -416,6 +417,15 @@ fn beginning(line: &str) -> String {
             format!("{}… ({} more)", &line[..end], plural::count(line[end..].chars().count(), "character"))
         }
         None => line.to_owned(),
+    }
+}
+
+/// Returns the error for a yes to a request that can no longer be approved.
+fn overtaken(request: &Request) -> Error {
+    match request.state {
+        State::Denied => ended(request.uuid, "was denied while the question was open")
+            .hint(format!("to approve it all the same, run `{}`", approve_command(request))),
+        _ => ended(request.uuid, "was used in the meantime, or has expired"),
     }
 }
 
