@@ -1,11 +1,14 @@
 //! Holds the state that all requests of one console share.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use mcpkg_core::op::Context;
 
 use super::job::Jobs;
+use super::live::Live;
 use super::page;
 use super::session::Sessions;
 
@@ -14,6 +17,7 @@ pub struct Console {
     pub is_read_only: bool,
     pub sessions: Sessions,
     pub jobs: Jobs,
+    pub live: Arc<Live>,
 }
 
 /// Runs `work`, which reads the database or waits, on a thread that may block. If it panics, returns an error page.

@@ -22,9 +22,11 @@ use super::session::{Session, Sessions};
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
 
-/// The content security policy: what a page may load, and where its forms may go. Scripts are not allowed.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
-                      frame-ancestors 'none'";
+/// The content security policy: what a page may load, and where its forms may go. The only script is the console's own,
+/// and it cannot make elements or scripts from text.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The headers of every answer.
 const HEADERS: [(&str, &str); 6] = [

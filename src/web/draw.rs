@@ -14,7 +14,10 @@ use super::at::At;
 use super::form;
 use super::page::secret;
 use super::session::Session;
-use super::text::{line, lines, shown, span};
+use super::text::{label, line, lines, span};
+
+/// The longest text of a cell, in characters, that is not broken into lines.
+const SHORT: usize = 20;
 
 /// The context for drawing a screen: the session, the address, and what the user may do.
 #[derive(Clone, Copy)]
@@ -96,7 +99,14 @@ pub fn words(row: &Row) -> String {
 impl Drawing<'_> {
     pub fn screen(&self, screen: &Screen) -> Markup {
         html! {
-            (self.views(screen))
+            div.bar {
+                (self.views(screen))
+                @match &screen.body {
+                    Body::List(_) => { (self.filter()) }
+                    Body::Diff(diff) => { (self.layouts(diff)) }
+                    _ => {}
+                }
+            }
             @match &screen.body {
                 Body::List(list) => { (self.list(list)) }
                 Body::Text(text) => { (lines(text)) }
@@ -117,9 +127,24 @@ impl Drawing<'_> {
                     ul {
                         @for (number, name) in screen.views.iter().enumerate() {
                             @let current = (number == view).then_some("true");
-                            li { a href=(self.at.other("view", &number.to_string())) aria-current=[current] { (name) } }
+                            li { a href=(self.at.other("view", &number.to_string())) aria-current=[current] { (label(name)) } }
                         }
                     }
+                }
+            }
+        }
+    }
+
+    fn filter(&self) -> Markup {
+        let is_palette = self.at.place == Place::Palette;
+        html! {
+            search {
+                form method="get" action=(self.at.path()) {
+                    (self.at.hidden())
+                    label.hidden for="q" { "Filter" }
+                    input #q type="search" name="q" value=(self.at.words) autofocus[is_palette]
+                        placeholder="Words, !without";
+                    button { "Filter" }
                 }
             }
         }
@@ -129,14 +154,6 @@ impl Drawing<'_> {
         let rows = self.matching(list);
         let columns = list.columns.len().max(rows.iter().map(|row| row.cells.len()).max().unwrap_or(0));
         html! {
-            search {
-                form method="get" action=(self.at.path()) {
-                    (self.at.hidden())
-                    label for="q" { "Filter" }
-                    input #q type="search" name="q" value=(self.at.words);
-                    button { "Filter" }
-                }
-            }
             @if rows.is_empty() {
                 p.empty { (if self.at.words.is_empty() { list.empty } else { "No row has these words." }) }
             } @else {
@@ -147,7 +164,7 @@ impl Drawing<'_> {
                                 @for at in 0..columns {
                                     th scope="col" role="columnheader" { (list.columns.get(at).unwrap_or(&"")) }
                                 }
-                                th scope="col" role="columnheader" { "ACTIONS" }
+                                th scope="col" role="columnheader" { span.hidden { "ACTIONS" } }
                             }
                         }
                     }
@@ -180,51 +197,77 @@ impl Drawing<'_> {
         let look = row.look.as_ref().and_then(address::of);
         let is_filled = |at: &usize| !row.cells[*at].text().trim().is_empty();
         let cells = || (0..row.cells.len()).filter(is_filled);
-        let linked = cells().find(|at| names.get(*at) == Some(&"WHAT"));
+        let linked = cells().find(|at| matches!(names.get(*at), Some(&("WHAT" | "FILE" | "CHANGE" | "NAME"))));
         let linked = linked.or_else(|| cells().find(|at| row.cells[*at].tone == Tone::Name)).or_else(|| cells().next());
+        // The palette names the key of each screen, which the browser does not have.
+        let is_key =
+            |at: usize| self.at.place == Place::Palette && row.id.starts_with("screen ") && at == row.cells.len() - 1;
         html! {
-            tr role="row" {
+            tr role="row" data-key=(row.id) {
                 @for at in 0..columns {
-                    td role="cell" {
-                        @if let Some(cell) = row.cells.get(at) {
+                    @if let Some(cell) = row.cells.get(at) {
+                        @let is_linked = linked == Some(at);
+                        @let name = names.get(at).filter(|name| !is_linked && !name.is_empty());
+                        td.what[is_linked].short[!is_linked && cell.text().chars().count() <= SHORT] role="cell"
+                            data-name=[name.map(|name| name.to_lowercase())] {
                             @match &look {
-                                Some(look) if linked == Some(at) => a href=(look) { (span(cell)) },
+                                Some(look) if is_linked => a href=(look) { (span(cell)) },
+                                _ if cell.text().trim().is_empty() || is_key(at) => {}
                                 _ => { (span(cell)) }
                             }
                         }
+                    } @else {
+                        td role="cell" {}
                     }
                 }
                 td.actions role="cell" {
-                    (self.links(&row.actions, &words(row)))
-                    (self.buttons(&row.actions, Some(row), &seen_row(row), None))
+                    @if row.actions.iter().any(|action| self.is_offered(action)) {
+                        div {
+                            (self.links(&row.actions, &words(row)))
+                            (self.buttons(&row.actions, Some(row), &seen_row(row), None))
+                        }
+                    }
                 }
             }
         }
     }
 
-    fn diff(&self, diff: &Diff) -> Markup {
+    /// Draws the links to the layouts of a diff: one column, or a column for each text.
+    fn layouts(&self, diff: &Diff) -> Markup {
         let is_split = self.at.diff.is_split;
-        let rows = diff.rows(&self.at.diff);
         html! {
             @if diff.sides.len() > 1 {
                 nav.views aria-label="Layout" {
                     ul {
-                        @for (split, name) in [("", "below each other"), ("1", "in columns")] {
+                        @for (split, name) in [("", "Unified"), ("1", "In columns")] {
                             @let current = (split.is_empty() != is_split).then_some("true");
                             li { a href=(self.at.other("split", split)) aria-current=[current] { (name) } }
                         }
                     }
                 }
             }
-            @for part in rows.chunk_by(|one, next| one.hunk == next.hunk && one.fold == next.fold) {
-                div.hunk {
-                    @if let Some(hunk) = part[0].hunk {
-                        (self.links(diff.actions(hunk), &format!("hunk {hunk}")))
-                    }
+        }
+    }
+
+    fn diff(&self, diff: &Diff) -> Markup {
+        let rows = diff.rows(&self.at.diff);
+        html! {
+            div.diff {
+                @for part in rows.chunk_by(|one, next| one.hunk == next.hunk && one.fold == next.fold) {
                     @match part[0].fold {
                         Some(fold) => { (self.fold(fold, &part[0])) }
-                        None if part.iter().any(|row| row.cells.len() > 1) => { (columns(part)) }
-                        None => { (lines(&part.iter().filter_map(|row| row.cells.iter().flatten().next().cloned()).collect::<Vec<_>>())) }
+                        None => {
+                            div.hunk[part[0].hunk.is_some()] {
+                                @if part.iter().any(|row| row.cells.len() > 1) {
+                                    (columns(part))
+                                } @else {
+                                    (lines(&part.iter().filter_map(|row| row.cells.iter().flatten().next().cloned()).collect::<Vec<_>>()))
+                                }
+                                @if let Some(hunk) = part[0].hunk {
+                                    (self.links(diff.actions(hunk), &format!("hunk {hunk}")))
+                                }
+                            }
+                        }
                     }
                 }
             }
@@ -240,12 +283,12 @@ impl Drawing<'_> {
     /// Draws the actions of the screen as a whole, not those of its rows.
     fn actions(&self, screen: &Screen) -> Markup {
         let has_note = screen.actions.iter().any(|action| matches!(action.does, Does::Note));
-        let note = has_note.then_some("Note to the agent that asked");
+        let note = has_note.then_some("Note for whoever asked");
         html! {
             @if !screen.actions.is_empty() {
                 section.actions aria-label="Actions" {
-                    (self.links(&screen.actions, ""))
                     (self.buttons(&screen.actions, None, &seen_screen(screen), note))
+                    (self.links(&screen.actions, ""))
                 }
             }
         }
@@ -268,7 +311,7 @@ impl Drawing<'_> {
                     _ => None,
                 };
                 @if let Some(to) = to {
-                    @let words = shown(&action.words());
+                    @let words = label(&action.words());
                     a.action href=(to) aria-label=[(!of.is_empty()).then(|| format!("{words}: {of}"))] { (words) } " "
                 }
             }
@@ -286,12 +329,15 @@ impl Drawing<'_> {
                     input type="hidden" name="seen" value=(seen);
                     @if let Some(row) = row { input type="hidden" name="row" value=(row.id); }
                     @if let Some(note) = note {
-                        label for="note" { (note) }
-                        input #note type="text" name="note" maxlength="1000";
+                        div.note {
+                            label for="note" { (note) }
+                            input #note type="text" name="note" maxlength="1000";
+                        }
                     }
-                    @for action in posted {
-                        @let words = shown(&action.words());
-                        button name="key" value=(key(action)) class=[is_danger(action).then_some("danger")]
+                    @for (number, action) in posted.into_iter().enumerate() {
+                        @let words = label(&action.words());
+                        @let is_main = row.is_none() && number == 0 && !is_danger(action);
+                        button.main[is_main].danger[is_danger(action)] name="key" value=(key(action))
                             aria-label=[row.map(|row| format!("{words}: {}", self::words(row)))] { (words) } " "
                     }
                 }

@@ -6,6 +6,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_console::document::Document;
 use mcpkg_console::editor;
+use mcpkg_console::finding::Finding;
 use mcpkg_console::form::{Field, Form};
 
 use super::address::Fields;
@@ -91,12 +92,15 @@ pub fn editor(session: &Session, at: &At, document: &Document, is_read_only: boo
 
 /// Draws an editor that shows `text` instead of the text it was opened with.
 pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_read_only: bool) -> Markup {
-    let findings: Vec<_> = document.findings.iter().map(editor::line).collect();
     html! {
-        @if findings.is_empty() { p.good { "The text has no mistakes." } } @else { (lines(&findings)) }
         form.fields method="post" action=(at.address()) {
             (secret(session))
             input type="hidden" name="base" value=(base(document));
+            @if document.findings.is_empty() {
+                p.good { "The text has no mistakes." }
+            } @else {
+                ul.findings aria-label="Findings" { @for finding in &document.findings { (row_of(finding, is_read_only)) } }
+            }
             label for="text" { "Text of the workflow" }
             textarea #text name="text" rows="24" spellcheck="false" readonly[is_read_only] { (typed(text)) }
             @if !is_read_only {
@@ -109,6 +113,35 @@ pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_re
             (lines(&editor::difference(document, text)))
         }
     }
+}
+
+fn row_of(finding: &Finding, is_read_only: bool) -> Markup {
+    let (word, class) = if finding.is_error { ("Error", "bad") } else { ("Warning", "warning") };
+    html! {
+        li {
+            span class=(class) { (word) } " "
+            span.dim { "line " (finding.line) ", column " (finding.column) ": " }
+            (shown(&finding.message))
+            @match &finding.fix {
+                Some(fix) if !is_read_only => {
+                    " " button name="fix" value=(spot(finding)) { "Change to " code { (shown(&fix.text)) } }
+                }
+                Some(fix) => { span.good { " fix: " (shown(&fix.text)) } }
+                None if finding.hint.is_empty() => {}
+                None => { span.dim { " (" (shown(&finding.hint)) ")" } }
+            }
+        }
+    }
+}
+
+/// Identifies a finding among those of a text.
+fn spot(finding: &Finding) -> String {
+    format!("{} {} {}:{}", finding.code, finding.pointer, finding.line, finding.column)
+}
+
+/// Returns the text with the fix of the finding that `wanted` identifies.
+pub fn mended(findings: &[Finding], text: &str, wanted: &str) -> Option<String> {
+    findings.iter().find(|finding| spot(finding) == wanted)?.fix.as_ref()?.apply(text)
 }
 
 /// Returns the content of a `textarea`. It starts with an extra newline, because browsers drop a newline after the tag.

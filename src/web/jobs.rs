@@ -39,6 +39,7 @@ pub async fn show(
 ) -> Response {
     blocking(move || match job(&console, query) {
         Some(job) => {
+            let session = session.at(&console.context);
             job.wait(MOMENT);
             shown_job(&console, &session, &job, StatusCode::OK, "")
         }
@@ -55,6 +56,7 @@ pub async fn answer(
     Extension(Posted(posted)): Extension<Posted>,
 ) -> Response {
     blocking(move || {
+        let session = session.at(&console.context);
         let Some(job) = job(&console, query) else { return gone(&session) };
         let typed = posted.get("typed").to_owned();
         let answer = match posted.get("answer") {
@@ -102,8 +104,9 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
             (true, body)
         }
     };
+    let at = reloads.then(String::new);
     let body = html! { @if !why.is_empty() { p.warning role="alert" { (why) } } (body) };
-    Page { status, title: &job.origin.title, session: Some(session), place: None, reloads, body }.into_response()
+    Page { status, title: &job.origin.title, session: Some(session), place: None, at, reloads, body }.into_response()
 }
 
 fn question(session: &Session, question: &Question, job: &Job) -> Markup {

@@ -1,6 +1,7 @@
 //! Serves the console in a browser: draws the screens of `mcpkg-console` as pages, and runs their buttons and forms.
 //!
-//! The server listens on this machine only. Each request has to pass the checks in `doors`. Pages work without scripts.
+//! The server listens on this machine only. Each request has to pass the checks in `doors`. Pages work without scripts; with
+//! `live.js`, they also stay current.
 
 mod address;
 mod at;
@@ -10,6 +11,7 @@ mod draw;
 mod form;
 mod job;
 mod jobs;
+mod live;
 mod page;
 mod places;
 mod session;
@@ -73,7 +75,7 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let port = listener.local_addr().map_err(unavailable)?.port();
     let cancelled = context.cancelled.clone();
     let sessions = Sessions::new(context.clock.clone(), port)?;
-    let console = Arc::new(Console { context, is_read_only, sessions, jobs: Jobs::default() });
+    let console = Arc::new(Console { context, is_read_only, sessions, jobs: Jobs::default(), live: Arc::default() });
     listening(Links(Arc::clone(&console)))?;
     let ended = cancelled.clone();
     let server = axum::serve(listener, routes(console)).with_graceful_shutdown(cancelled.cancelled_owned());
@@ -90,6 +92,8 @@ fn routes(console: Arc<Console>) -> Router {
         .route("/login", get(sign_in).post(signed_in))
         .route("/logout", post(sign_out))
         .route("/style.css", get(style))
+        .route("/live.js", get(live::script))
+        .route("/events", get(live::events))
         .route("/job", get(jobs::show).post(jobs::answer))
         .fallback_service(places)
         .layer(middleware::from_fn_with_state(Arc::clone(&console), doors::guard))

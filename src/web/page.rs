@@ -20,14 +20,25 @@ pub struct Page<'a> {
     pub session: Option<&'a Session>,
     /// The place that the page shows, if it shows one.
     pub place: Option<&'a Place>,
-    /// Whether the browser reloads the page after a second.
+    /// The database's position that the page shows; `None` if the page does not follow changes.
+    pub at: Option<String>,
+    /// Whether the browser reads the page again after a second.
     pub reloads: bool,
     pub body: Markup,
+}
+
+impl<'a> Page<'a> {
+    /// Returns an empty page of a place.
+    pub fn of(session: &'a Session, status: StatusCode, place: &'a Place) -> Self {
+        let body = html! {};
+        Self { status, title: "", session: Some(session), place: Some(place), at: None, reloads: false, body }
+    }
 }
 
 impl IntoResponse for Page<'_> {
     fn into_response(self) -> Response {
         let title = shown(self.title);
+        let heading = Heading::of(&title, self.place);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -35,18 +46,24 @@ impl IntoResponse for Page<'_> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    @if self.reloads { meta http-equiv="refresh" content="1"; }
+                    @if self.reloads { noscript { meta http-equiv="refresh" content="1"; } }
                     title { (title) " - mcpkg" }
                     link rel="stylesheet" href="/style.css";
                     link rel="icon" href="data:,";
+                    @if self.session.is_some() { script src="/live.js" defer {} }
                 }
-                body {
+                body data-at=[self.at] data-job[self.reloads] {
                     a.skip href="#content" { "Skip to content" }
-                    @if let Some(session) = self.session { (navigation(session, self.place)) }
+                    @if let Some(session) = self.session { (navigation(session, heading.root.as_ref())) }
                     main #content tabindex="-1" {
-                        h1 { (title) }
+                        @if let Some((name, root)) = heading.above {
+                            p.crumb { a href=[address::of(&root)] { (name) } }
+                        }
+                        h1 { (heading.title) }
+                        @if !heading.rest.is_empty() { p.sub { (heading.rest) } }
                         (self.body)
                     }
+                    @if self.session.is_some() { p #live role="status" {} }
                 }
             }
         };
@@ -54,16 +71,49 @@ impl IntoResponse for Page<'_> {
     }
 }
 
-fn navigation(session: &Session, place: Option<&Place>) -> Markup {
+/// The parts of a title such as `Inbox > Run shop:apps:list` or `Deploy: 3 create`.
+struct Heading<'t> {
+    /// The screen of the navigation that the page belongs to.
+    root: Option<Place>,
+    /// The name and the place to go up to.
+    above: Option<(&'static str, Place)>,
+    title: &'t str,
+    rest: &'t str,
+}
+
+impl<'t> Heading<'t> {
+    fn of(title: &'t str, place: Option<&Place>) -> Self {
+        let whole = |root| Self { root, above: None, title, rest: "" };
+        if place == Some(&Place::Palette) {
+            return whole(Some(Place::Palette));
+        }
+        for (_, name, root) in ROOTS {
+            let Some(rest) = title.strip_prefix(name) else { continue };
+            if let Some(rest) = rest.strip_prefix(" > ") {
+                return Self { root: Some(root.clone()), above: Some((name, root)), title: rest, rest: "" };
+            }
+            if let Some(rest) = rest.strip_prefix(": ") {
+                return Self { root: Some(root), above: None, title: name, rest };
+            }
+            if place == Some(&root) {
+                return whole(Some(root));
+            }
+        }
+        whole(None)
+    }
+}
+
+fn navigation(session: &Session, root: Option<&Place>) -> Markup {
     let palette = ("Palette", Place::Palette);
     let screens = ROOTS.into_iter().map(|(_, name, place)| (name, place)).chain([palette]);
     html! {
         header {
+            div.brand { "mcpkg" @if !session.project.is_empty() { span { " / " (shown(&session.project)) } } }
             nav aria-label="Screens" {
                 ul {
-                    @for (name, root) in screens {
-                        @let current = (place == Some(&root)).then_some("page");
-                        li { a href=[address::of(&root)] aria-current=[current] { (name) } }
+                    @for (name, place) in screens {
+                        @let current = (root == Some(&place)).then_some("page");
+                        li { a href=[address::of(&place)] aria-current=[current] { (name) } }
                     }
                 }
             }
@@ -83,7 +133,7 @@ pub fn secret(session: &Session) -> Markup {
 /// Returns the page for a refused request. It has no navigation, because the sender may not be signed in.
 pub fn refused(status: StatusCode, text: &str) -> Response {
     let body = html! { p { (text) } p { "Nothing was changed." } };
-    Page { status, title: "Refused", session: None, place: None, reloads: false, body }.into_response()
+    Page { status, title: "Refused", session: None, place: None, at: None, reloads: false, body }.into_response()
 }
 
 pub fn signed_out() -> Response {
@@ -92,7 +142,7 @@ pub fn signed_out() -> Response {
         p { "Run " code { "mcpkg console --web" } " in a terminal, or press Enter where it runs, and open the link that it prints." }
     };
     let status = StatusCode::UNAUTHORIZED;
-    Page { status, title: "Not signed in", session: None, place: None, reloads: false, body }.into_response()
+    Page { status, title: "Not signed in", session: None, place: None, at: None, reloads: false, body }.into_response()
 }
 
 /// Returns the page that a sign-in link opens. The user has to press a button on it, because otherwise a program that
@@ -105,7 +155,8 @@ pub fn sign_in(token: &str) -> Response {
             button.main { "Open the console" }
         }
     };
-    Page { status: StatusCode::OK, title: "Console", session: None, place: None, reloads: false, body }.into_response()
+    Page { status: StatusCode::OK, title: "Console", session: None, place: None, at: None, reloads: false, body }
+        .into_response()
 }
 
 /// Returns the page for an error, with a link to `back`.
@@ -120,5 +171,6 @@ pub fn failed(session: &Session, error: &Error, back: &str) -> Response {
         (lines(&reply::error(error)))
         p { a href=(back) { "Back" } }
     };
-    Page { status, title: "Not done", session: Some(session), place: None, reloads: false, body }.into_response()
+    Page { status, title: "Not done", session: Some(session), place: None, at: None, reloads: false, body }
+        .into_response()
 }

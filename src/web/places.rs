@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::{Markup, html};
+use maud::html;
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::document::{Document, Saved, validated};
@@ -28,12 +28,16 @@ use super::session::Session;
 /// Shows the place at an address.
 pub async fn show(State(console): State<Arc<Console>>, Extension(session): Extension<Session>, uri: Uri) -> Response {
     blocking(move || {
+        let session = session.at(&console.context);
         let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
+        // Read first: what is committed while the screen loads is newer than the page.
+        let position = console.context.store.position().ok().map(|position| position.to_string());
         match screen(&console.context, &mut at) {
             Ok(screen) => {
                 let (domains, is_read_only) = (console.context.domains, console.is_read_only);
                 let drawing = Drawing { session: &session, at: &at, domains, is_read_only };
-                answer(&session, &at, StatusCode::OK, &screen.title, drawing.screen(&screen))
+                let (title, body) = (screen.title.as_str(), drawing.screen(&screen));
+                Page { title, at: position, body, ..Page::of(&session, StatusCode::OK, &at.place) }.into_response()
             }
             Err(error) => page::failed(&session, &error, "/inbox"),
         }
@@ -52,10 +56,6 @@ fn screen(context: &Context, at: &mut At) -> Result<Screen> {
     load(&at.place, context, &at.part)
 }
 
-fn answer(session: &Session, at: &At, status: StatusCode, title: &str, body: Markup) -> Response {
-    Page { status, title, session: Some(session), place: Some(&at.place), reloads: false, body }.into_response()
-}
-
 fn nothing(session: &Session) -> Response {
     page::failed(session, &Error::new(Code::NotFound, "The console has no page at this address"), "/inbox")
 }
@@ -68,6 +68,7 @@ pub async fn act(
     uri: Uri,
 ) -> Response {
     blocking(move || {
+        let session = session.at(&console.context);
         let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
         match acted(&console, &session, &mut at, &posted) {
             Ok(response) => response,
@@ -184,10 +185,15 @@ fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document,
     if console.is_read_only {
         return Err(read_only());
     }
-    let text = posted.get("text").replace("\r\n", "\n");
+    let mut text = posted.get("text").replace("\r\n", "\n");
     let is_old = posted.get("base") != form::base(document);
     if posted.get("key") != "save" || is_old {
-        let document = Document { findings: validated(&console.context, &text)?, ..document.clone() };
+        let mut findings = validated(&console.context, &text)?;
+        if let Some(mended) = form::mended(&findings, &text, posted.get("fix")) {
+            findings = validated(&console.context, &mended)?;
+            text = mended;
+        }
+        let document = Document { findings, ..document.clone() };
         let body = html! {
             @if is_old {
                 p.warning {
@@ -198,7 +204,8 @@ fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document,
             (form::edited(session, at, &document, &text, false))
         };
         let status = if is_old { StatusCode::CONFLICT } else { StatusCode::OK };
-        return Ok(answer(session, at, status, &mcpkg_console::editor::title(&document, &document.name), body));
+        let title = &mcpkg_console::editor::title(&document, &document.name);
+        return Ok(Page { title, body, ..Page::of(session, status, &at.place) }.into_response());
     }
     let document = document.clone();
     let name = document.name.clone();

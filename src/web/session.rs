@@ -9,9 +9,13 @@ use axum::http::header::COOKIE;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
+use mcpkg_core::op::Context;
 
 /// How long an unused link works, in milliseconds.
 const LINK: Millis = 5 * 60 * 1000;
+
+/// The header of the requests that a page sends by itself.
+const LIVE: &str = "mcpkg-live";
 
 /// How long a session lasts without a request, in milliseconds.
 const IDLE: Millis = 12 * 60 * 60 * 1000;
@@ -21,7 +25,18 @@ const IDLE: Millis = 12 * 60 * 60 * 1000;
 pub struct Session {
     /// The secret that each form of this session sends.
     pub secret: String,
+    /// The selected project, which pages name; empty until [`Session::at`] reads it.
+    pub project: String,
     seen: Millis,
+}
+
+impl Session {
+    /// Reads the name of the selected project from the database.
+    #[must_use]
+    pub fn at(self, context: &Context) -> Self {
+        let project = context.read(|_, project| Ok(project.name.clone())).unwrap_or_default();
+        Self { project, ..self }
+    }
 }
 
 pub struct Sessions {
@@ -67,7 +82,7 @@ impl Sessions {
         if expires.is_none_or(|expires| now >= expires) {
             return Ok(None);
         }
-        inside.sessions.insert(sha256::hex(&cookie), Session { secret, seen: now });
+        inside.sessions.insert(sha256::hex(&cookie), Session { secret, project: String::new(), seen: now });
         Ok(Some(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict", self.cookie())))
     }
 
@@ -76,13 +91,23 @@ impl Sessions {
         self.cookies(headers).for_each(|cookie| drop(inside.sessions.remove(&sha256::hex(cookie))));
     }
 
+    /// Returns whether a session has not ended.
+    pub fn is_open(&self, session: &Session) -> bool {
+        let now = self.clock.now();
+        let is_it = |known: &&Session| known.secret == session.secret;
+        self.inside().sessions.values().find(is_it).is_some_and(|known| now.saturating_sub(known.seen) < IDLE)
+    }
+
+    /// Returns the session of a request. A page that keeps itself current does not keep its session open.
     pub fn session(&self, headers: &HeaderMap) -> Option<Session> {
         let now = self.clock.now();
         let mut inside = self.inside();
         inside.sessions.retain(|_, session| now.saturating_sub(session.seen) < IDLE);
         let known = self.cookies(headers).map(sha256::hex).find(|cookie| inside.sessions.contains_key(cookie))?;
         let session = inside.sessions.get_mut(&known)?;
-        session.seen = now;
+        if !headers.contains_key(LIVE) {
+            session.seen = now;
+        }
         Some(session.clone())
     }
 

@@ -9,19 +9,35 @@ pub fn shown(text: &str) -> String {
     Span::plain(text).text().to_owned()
 }
 
-/// Draws lines. Quoted lines, which others wrote, are grouped behind a bar.
+/// Draws lines. Quoted lines, which others wrote, are grouped behind a bar. Lines that are aligned by spaces are drawn in
+/// a font of one width.
 pub fn lines(lines: &[Line]) -> Markup {
+    let is_blank = |line: &Line| line.spans.iter().all(|span| span.text().is_empty());
+    let is_one_part = |one: &Line, next: &Line| {
+        one.is_quoted == next.is_quoted && (one.is_quoted || !is_blank(one) || is_blank(next))
+    };
+    let is_aligned = |line: &Line| {
+        let text = line.text();
+        text.starts_with(' ') || text.contains("   ")
+    };
     html! {
         div.text {
-            @for part in lines.chunk_by(|one, next| one.is_quoted == next.is_quoted) {
+            @for part in lines.chunk_by(is_one_part) {
                 @if part[0].is_quoted {
                     div.quoted role="group" aria-label="Quoted text" { @for one in part { (line(one)) } }
                 } @else {
-                    @for one in part { (line(one)) }
+                    div.code[part.iter().any(is_aligned)] { @for one in part { (line(one)) } }
                 }
             }
         }
     }
+}
+
+/// Returns the words of a button or a link, beginning with a capital letter.
+pub fn label(words: &str) -> String {
+    let words = shown(words);
+    let mut rest = words.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 pub fn line(line: &Line) -> Markup {

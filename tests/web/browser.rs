@@ -120,7 +120,7 @@ impl Browser {
     pub fn press_of(&self, page: &str, label: &str, value: &str, values: &[(&str, &str)]) -> Response {
         for form in forms(page) {
             let is_of = value.is_empty() || form.fields.iter().any(|(_, own)| own == value);
-            let button = form.buttons.iter().find(|(.., own)| own == label).filter(|_| is_of);
+            let button = form.buttons.iter().find(|(.., own)| own.eq_ignore_ascii_case(label)).filter(|_| is_of);
             if let Some((name, own, _)) = button {
                 let button = (!name.is_empty()).then_some((name.as_str(), own.as_str()));
                 return self.submit(&form, button, values);

@@ -156,13 +156,13 @@ fn a_read_only_console_changes_nothing() {
     ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
     let Some(writing) = opened(&ground, &[]) else { return };
     let Some(browser) = opened(&ground, &["--read-only"]) else { return };
-    for (address, button) in [(request(&browser), "approve"), ("/prompt?name=review".to_owned(), "delete")] {
+    for (address, button) in [(request(&browser), "Approve"), ("/prompt?name=review".to_owned(), "Delete")] {
         let page = browser.page(&address);
         assert!(!page.contains(&format!(">{button}</button>")), "{page}");
         // Send the form of the console that can write, with this session's secret.
         let form = super::browser::forms(&writing.page(&address)).pop().expect("a form");
         let own = super::browser::forms(&page)[0].fields[0].1.clone();
-        let key = if button == "approve" { "a" } else { "D" };
+        let key = if button == "Approve" { "a" } else { "D" };
         let refused = browser.submit(&form, Some(("key", key)), &[("secret", &own)]);
         assert_eq!(refused.status, 409);
         assert!(text(&refused.text()).contains("--read-only"), "{}", text(&refused.text()));
@@ -181,7 +181,7 @@ fn a_question_quotes_a_hostile_request() {
     let mut questions = 0;
     for link in links.into_iter().filter(|link| link.starts_with("/request?")) {
         let page = browser.page(&link);
-        if !page.contains(">approve</button>") {
+        if !page.contains(">Approve</button>") {
             continue;
         }
         let question = browser.pressed(&page, "approve", &[]);

@@ -5,8 +5,9 @@ use super::{ground, opened, text};
 use crate::console::ground::filled;
 use crate::support::Request;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
-                      frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Checks each page that a link of the console leads to, and each address that a form is sent to.
 #[test]
@@ -22,7 +23,7 @@ fn every_address_checks_host_origin_session_and_secret() {
     let mut addresses: Vec<String> = pages.iter().map(|(address, _)| address.clone()).chain(kinds).collect();
     let targets = pages.iter().flat_map(|(_, page)| forms(&page.text())).map(|form| form.action);
     addresses.extend(targets);
-    addresses.extend(["/login?token=x", "/logout", "/style.css"].map(str::to_owned));
+    addresses.extend(["/login?token=x", "/logout", "/style.css", "/live.js"].map(str::to_owned));
     addresses.sort_unstable();
     addresses.dedup();
     for address in &addresses {

@@ -29,7 +29,7 @@ fn the_content_is_found_shown_and_compared() {
     let diff = browser.page(&revision);
     assert!(diff.contains("class=\"added\"") && diff.contains("class=\"removed\""), "{diff}");
     let columns = browser.page(&format!("{revision}&split=1"));
-    assert!(columns.contains("<table class=\"columns\">") || !diff.contains("in columns"), "{columns}");
+    assert!(columns.contains("<table class=\"columns\">") || !diff.contains("In columns"), "{columns}");
     // You confirm before an older revision is restored.
     let question = browser.pressed(&history, "bring back", &[]);
     let done = text(&browser.pressed(&question, "Yes", &[]));
@@ -155,4 +155,32 @@ fn each_screen_is_a_page_and_long_lists_load_more() {
     assert!(browser.page("/content?rows=5&q=prompt-11").contains("prompt-11"));
     let style = browser.get("/style.css");
     assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+}
+
+#[test]
+fn a_mistake_is_fixed_with_a_button() {
+    let (ground, _client) = ground();
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let editor = browser.page("/editor?new=1");
+    let yaml = "workflow: w\ninputs:\n  name: {type: string}\nsteps:\n  - id: a\n    run: hosting:apps:create\n    with:\n      name: ${{ inputs.nmae }}\n      region: eu\n";
+    let checked = browser.press(&editor, "Check", &[("text", yaml)]).text();
+    assert!(text(&checked).contains("Change to name") && !text(&checked).contains("f fixes"), "{}", text(&checked));
+    let fixed = browser.press(&checked, "Change to <code>name</code>", &[]);
+    assert_eq!(fixed.status, 200);
+    assert!(fixed.text().contains("${{ inputs.name }}") && !fixed.text().contains("nmae"), "{}", text(&fixed.text()));
+}
+
+#[test]
+fn pages_name_buttons_instead_of_keys() {
+    let (ground, _client) = crate::console::ground::filled();
+    let mut command = ground.scratch.command();
+    command.current_dir(ground.scratch.path().join("root"));
+    let Some(browser) = super::Browser::start(command, &[]) else { return crate::support::skipped(super::NO_SCRIPT) };
+    let key = regex::Regex::new(r"\b(key \d|press [a-zA-Z.]\b|[a-zA-Z.] (fixes|shows|opens|goes to|brings|installs) )")
+        .expect("a pattern");
+    for (address, page) in browser.crawl() {
+        let page = text(&page.text());
+        let named = key.find_iter(&page).map(|found| found.as_str()).find(|found| !found.starts_with("a "));
+        assert_eq!(named, None, "{address}: {page}");
+    }
 }

@@ -6,7 +6,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{text, texts, time};
+use crate::data::{count, text, texts, time};
 use crate::place::Place;
 use crate::screen::{Line, Screen, Tone};
 use crate::time::until;
@@ -36,7 +36,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let hidden = lines.iter().filter(|line| line.is_stop).count();
     lines.push(Line::blank());
     if hidden > 0 {
-        lines.push(Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, "hidden characters; . goes to the next"));
+        lines.push(Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, &hidden_text(hidden)));
     }
     let now = context.clock.now();
     let at = |name| time(&data, name).map(|at| until(at, now)).unwrap_or_default();
@@ -52,6 +52,10 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         lines.push(Line::plain(&format!("Your note: {}", text(&data, "note"))));
     }
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
+}
+
+fn hidden_text(lines: usize) -> String {
+    format!("hidden characters in {}", count(lines as u64, "line"))
 }
 
 /// Returns the message after a decision, with the time limit first; `None` for the calls of other operations.

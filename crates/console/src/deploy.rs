@@ -139,7 +139,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
     let list = List {
         columns: &["", "", "FILE", "AGENTS", "WHY"],
         rows: list,
-        empty: "Nothing to deploy. b shows earlier deploys.",
+        empty: "Nothing to deploy. Earlier deploys can be brought back.",
         is_narrow: false,
     };
     let mut apply = Invocation::new("deploy").flag("--apply");

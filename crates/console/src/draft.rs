@@ -6,7 +6,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{number, rows, text};
+use crate::data::{number, text, texts};
 use crate::diff::{self as diffs, three};
 use crate::editor;
 use crate::finding;
@@ -70,17 +70,14 @@ pub fn diff(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
             show.read(context).map(|data| (text(&data, "yaml").to_owned(), number_of(&data))).unwrap_or_default()
         };
         let (old, now) = (base.map(|base| revision(Some(base)).0).unwrap_or_default(), revision(None));
-        let line = "The workflow changed since the draft was made, so the draft cannot be approved. e opens it";
+        let line = "The workflow changed since the draft was made, so the draft cannot be approved. Edit it to go on";
         let head = vec![Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, line), Line::blank()];
         let sides = [base.map_or("(nothing)".to_owned(), |base| format!("revision {base}")), now.1, "draft".to_owned()];
         let screen = Screen::diff(title, three(&old, &now.0, written, sides).under(head));
         return Ok(screen.with(actions(&draft).into_iter().filter(|action| !matches!(action.key, 'a' | 't'))));
     }
     let data = Invocation::new("draft diff").with(id).read(context)?;
-    let message = |change: &Value| {
-        change["message"].as_str().or(change.as_str()).map_or_else(|| change.to_string(), str::to_owned)
-    };
-    let mut head: Vec<Line> = rows(&data, "changes").iter().map(|change| Line::quoted(&message(change))).collect();
+    let mut head: Vec<Line> = texts(&data, "summary").into_iter().map(Line::quoted).collect();
     if !head.is_empty() {
         head.push(Line::blank());
     }

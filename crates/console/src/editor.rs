@@ -23,7 +23,7 @@ pub fn line(finding: &Finding) -> Line {
         .then(Tone::Dim, &format!(" {}:{} ", finding.line, finding.column))
         .then(Tone::Plain, &finding.message);
     let line = match (&finding.fix, finding.hint.as_str()) {
-        (Some(fix), _) => line.then(Tone::Good, &format!("  f fixes it: {}", fix.text)),
+        (Some(fix), _) => line.then(Tone::Good, &format!("  fix: {}", fix.text)),
         (None, "") => line,
         (None, hint) => line.then(Tone::Dim, &format!("  ({hint})")),
     };

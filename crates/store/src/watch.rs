@@ -1,5 +1,6 @@
 //! Notices commits of this and of other processes.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::engine::{Connection, Version, params, sql};
@@ -37,6 +38,12 @@ pub enum Change {
     Events(Vec<Event>),
     /// The database was restored from a backup, so anything may differ.
     Restored,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.generation, self.seq)
+    }
 }
 
 impl Store {
@@ -78,6 +85,11 @@ impl Watch {
                 true
             }
         }
+    }
+
+    /// Returns the position up to which commits were reported.
+    pub fn position(&self) -> &Position {
+        &self.position
     }
 
     /// Returns the commits since the last check. Also detects that the file was removed or replaced.

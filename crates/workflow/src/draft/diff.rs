@@ -47,6 +47,7 @@ impl Operation for Diff {
             "diff": text,
             "hunks": diff::hunks(&kept.base, &kept.text),
             "changes": changes,
+            "summary": changes.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(),
         });
         Ok(Reply::new(changes::body(shown(&text), &changes), data))
     }
