@@ -88,6 +88,7 @@ pub(super) static AGENT: Agent = Agent {
     }),
     servers: Dialect {
         project: Some(".mcp.json"),
+        scripts_need_cmd: true,
         expansion: Expansion::BRACED,
         types: (Some("stdio"), true),
         ..Dialect::COMMON

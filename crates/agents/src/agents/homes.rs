@@ -1,6 +1,6 @@
 //! Finds the folders that the paths of agents' files start from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
@@ -24,11 +24,7 @@ impl Homes {
     pub fn find() -> Result<Self> {
         let home = disk::home()?;
         let xdg = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        let config = match SYSTEM {
-            System::Linux => xdg.clone(),
-            System::MacOs => home.join("Library/Application Support"),
-            System::Windows => named("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming")),
-        };
+        let config = config(SYSTEM, &home, &xdg, named("APPDATA"));
         Ok(Self { home, config, xdg })
     }
 
@@ -38,7 +34,66 @@ impl Homes {
     }
 }
 
+fn config(system: System, home: &Path, xdg: &Path, appdata: Option<PathBuf>) -> PathBuf {
+    match system {
+        System::Linux => xdg.to_owned(),
+        System::MacOs => home.join("Library/Application Support"),
+        System::Windows => appdata.unwrap_or_else(|| home.join("AppData").join("Roaming")),
+    }
+}
+
 /// Returns the absolute path in an environment variable; `None` for a relative path.
 pub fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents;
+
+    /// Where an agent's own MCP servers are for the user Ada on each system.
+    #[test]
+    fn each_system_has_its_own_places() {
+        for (system, home, appdata, expected) in [
+            (
+                System::Linux,
+                "/home/ada",
+                None,
+                ["/home/ada/.config/Claude/claude_desktop_config.json", "/home/ada/.config/Code/User/mcp.json"],
+            ),
+            (
+                System::MacOs,
+                "/Users/ada",
+                None,
+                [
+                    "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json",
+                    "/Users/ada/Library/Application Support/Code/User/mcp.json",
+                ],
+            ),
+            (
+                System::Windows,
+                "C:/Users/ada",
+                None,
+                [
+                    "C:/Users/ada/AppData/Roaming/Claude/claude_desktop_config.json",
+                    "C:/Users/ada/AppData/Roaming/Code/User/mcp.json",
+                ],
+            ),
+            (
+                System::Windows,
+                "C:/Users/ada",
+                Some("D:/Roaming"),
+                ["D:/Roaming/Claude/claude_desktop_config.json", "D:/Roaming/Code/User/mcp.json"],
+            ),
+        ] {
+            let (home, xdg) = (PathBuf::from(home), Path::new(home).join(".config"));
+            let homes = Homes { config: config(system, &home, &xdg, appdata.map(PathBuf::from)), home, xdg };
+            let found = ["claude_desktop", "vscode"].map(|id| {
+                let agent = agents::with_id(id).unwrap();
+                (agent.client.user_file)(&homes)
+            });
+            assert_eq!(found, expected.map(PathBuf::from), "{system:?}");
+        }
+    }
 }

@@ -29,7 +29,9 @@ pub struct Dialect {
     pub cwd: bool,
     /// The key that enables or disables an entry, and its value for enabled.
     pub switch: Option<(&'static str, bool)>,
-    /// Whether the agent takes the value of a variable for a reference if the value looks like a variable's name.
+    /// Whether the agent starts only `.exe` files on Windows, so that `npx` needs `cmd /c` there.
+    pub scripts_need_cmd: bool,
+    /// Whether the agent takes the value of a variable for a reference if it looks like a variable's name.
     pub names_are_variables: bool,
 }
 
@@ -58,6 +60,7 @@ impl Dialect {
         types: (None, false),
         cwd: false,
         switch: None,
+        scripts_need_cmd: false,
         names_are_variables: false,
     };
 

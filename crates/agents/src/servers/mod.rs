@@ -1,7 +1,7 @@
 //! Reads and writes MCP servers in the formats of agents' files, as of November 2026.
 //!
 //! [`dialect`] describes an agent's format. [`read`] and [`write`] convert an entry, with the references in its texts
-//! ([`expansion`]). [`document`] edits the file, [`secrets`] replaces secrets with references, and [`intake`] imports a whole
+//! ([`expansion`]) and scripts on Windows ([`script`]). [`document`] edits the file, [`secrets`] replaces secrets with references, and [`intake`] imports a whole
 //! file.
 
 pub mod dialect;
@@ -10,6 +10,7 @@ pub mod expansion;
 pub mod intake;
 pub mod loss;
 pub mod read;
+mod script;
 pub mod secrets;
 pub mod write;
 

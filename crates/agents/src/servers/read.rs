@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 use super::dialect::{Dialect, EntryForm};
 use super::expansion::Expansion;
+use super::script::without_cmd;
+use mcpkg_base::platform::IS_WINDOWS;
 use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
 /// A server read from an agent's entry.
@@ -40,6 +42,9 @@ impl Dialect {
             None => true,
         };
         definition.extra = reading.rest;
+        if IS_WINDOWS && self.scripts_need_cmd {
+            definition = without_cmd(definition);
+        }
         definition.inputs = inputs.iter().filter(|input| refers_to(&definition, input)).cloned().collect();
         Ok(Read { definition, enabled })
     }

@@ -6,6 +6,8 @@ use super::dialect::{Dialect, EntryForm};
 use super::expansion::is_variable;
 use super::loss::{Lost, Unsayable};
 use super::read::{AUTHORIZATION, BEARER};
+use super::script::through_cmd;
+use mcpkg_base::platform::IS_WINDOWS;
 use mcpkg_store::servers::{Definition, Part, Text, Transport};
 
 /// An entry in an agent's format.
@@ -25,6 +27,8 @@ impl Dialect {
         if !self.speaks.contains(&definition.transport) {
             return Err(Unsayable::Transport);
         }
+        let wrapped = (IS_WINDOWS && self.scripts_need_cmd).then(|| through_cmd(definition)).flatten();
+        let definition = wrapped.as_ref().unwrap_or(definition);
         let mut writing = Writing { dialect: self, fields: Vec::new(), lost: Vec::new() };
         match (self.form, definition.transport) {
             (EntryForm::OpenCode, Transport::Stdio) => writing.opencode(definition)?,
