@@ -72,6 +72,8 @@ def installed(given):
         "mcpkg.ps1": f"doc/{COMMAND}/mcpkg.ps1",
     }.items():
         yield f"{share}/{place}", (assets / "completions" / name).read_bytes(), 0o644
+    # Not enabled: a server is for a team, and most users have none.
+    yield "usr/lib/systemd/system/mcpkg.service", (ROOT / "packaging/mcpkg.service").read_bytes(), 0o644
     licences = [(assets / name).read_bytes() for name in ["LICENSE-MIT", "LICENSE-APACHE"]]
     about = f"{COMMAND} is licensed under either of the two licences below, at your option. See also THIRD-PARTY.txt.\n\n"
     documents = {

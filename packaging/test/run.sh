@@ -86,6 +86,8 @@ test_deb() {
     within "$scratch/root" mcpkg demo >/dev/null
     row "$file" 'dpkg -i' "$installed" 'a bare Debian 12'
     uses_what_the_system_got
+    [ -f "$scratch/root/usr/lib/systemd/system/mcpkg.service" ] || { echo 'there is no unit'; return 1; }
+    [ -z "$(find "$scratch/root/etc/systemd" -name 'mcpkg*' 2>/dev/null)" ] || { echo 'the unit is enabled'; return 1; }
     within "$scratch/root" dpkg --remove mcpkg >/dev/null
     [ -z "$(find "$scratch/root/usr" -name '*mcpkg*')" ] || { echo 'files are left behind'; return 1; }
 }

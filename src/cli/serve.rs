@@ -33,7 +33,11 @@ const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs
     mcpkg serves only clients on this machine. With --oauth-issuer, a request needs a key or a token of that issuer.";
 
 /// Options that only the long help shows.
-const RARE: [&str; 17] = [
+const RARE: [&str; 21] = [
+    "drain",
+    "audit-log-size",
+    "audit-log-keep",
+    "audit-required",
     "stdio",
     "allow-origin",
     "require-key",
@@ -193,6 +197,12 @@ fn arguments() -> Command {
                 ),
         )
         .arg(
+            Arg::new("drain").long("drain").value_name("SECONDS").value_parser(value_parser!(u64).range(0..=3600)).help(
+                "Time in seconds to go on serving after SIGTERM, while /readyz returns 503, so that a proxy can choose \
+                    another server [default: 0]",
+            ),
+        )
+        .arg(
             Arg::new("read-timeout")
                 .long("read-timeout")
                 .value_name("SECONDS")
@@ -263,6 +273,36 @@ fn arguments() -> Command {
                 .value_name("BYTES")
                 .value_parser(value_parser!(u64).range(1024..))
                 .help("Maximum size of one request, in bytes [default: 67108864]"),
+        )
+        .arg(
+            Arg::new("audit-log")
+                .long("audit-log")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Append a line of JSON about each call to this file, reads included; it never contains contents"),
+        )
+        .arg(
+            Arg::new("audit-log-size")
+                .long("audit-log-size")
+                .value_name("BYTES")
+                .value_parser(value_parser!(u64).range(1024..))
+                .requires("audit-log")
+                .help("Size at which the audit log is renamed to FILE.1 [default: 104857600]"),
+        )
+        .arg(
+            Arg::new("audit-log-keep")
+                .long("audit-log-keep")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(..=10_000))
+                .requires("audit-log")
+                .help("Number of older audit logs to keep, FILE.1 to FILE.N [default: 10]"),
+        )
+        .arg(
+            Arg::new("audit-required")
+                .long("audit-required")
+                .action(ArgAction::SetTrue)
+                .requires("audit-log")
+                .help("Refuse all calls while the audit log cannot be written"),
         )
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
         .arg(Arg::new("calls").long("calls").value_name("FILE").value_parser(value_parser!(PathBuf)).hide(true))
@@ -368,6 +408,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
+        audit_log: audit_log(matches),
     };
     let store = globals.open()?;
     recover(&Context::shell(crate::DOMAINS, store.clone(), globals.selection()));
@@ -391,6 +432,16 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     served.map(|()| 0)
 }
 
+/// Returns the settings of the audit log, if a file is named.
+fn audit_log(matches: &ArgMatches) -> Option<mcp::AuditLog> {
+    Some(mcp::AuditLog {
+        path: matches.get_one::<PathBuf>("audit-log")?.clone(),
+        size: matches.get_one("audit-log-size").copied().unwrap_or(100 << 20),
+        keep: matches.get_one("audit-log-keep").copied().unwrap_or(10),
+        required: matches.get_flag("audit-required"),
+    })
+}
+
 /// Returns the network settings, if the flags ask for a network server.
 fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let (http, sse) = (matches.get_flag("http"), matches.get_flag("sse"));
@@ -406,6 +457,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             (!hosts.is_empty(), "allow-host"),
             (!origins.is_empty(), "allow-origin"),
             (matches.contains_id("oauth-issuer"), "oauth-issuer"),
+            (matches.contains_id("drain"), "drain"),
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
@@ -426,6 +478,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         rate: matches.get_one("rate-limit").copied(),
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
         timeout: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
+        drain: Duration::from_secs(matches.get_one("drain").copied().unwrap_or(0)),
     }))
 }
 

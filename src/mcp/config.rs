@@ -1,5 +1,6 @@
 //! Defines the configuration of a server. For each request, it is narrowed to what the caller may access.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,18 @@ use super::provider::Providers;
 use mcpkg_core::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallScope, Rate, Surface};
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
+
+/// The settings of an audit log.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    pub path: PathBuf,
+    /// The size in bytes at which the file becomes an older one.
+    pub size: u64,
+    /// How many older files stay.
+    pub keep: u32,
+    /// Whether calls are refused while the log cannot be written.
+    pub required: bool,
+}
 
 /// The configuration of a server, narrowed to what a request may access.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +60,8 @@ pub struct Config {
     pub max_line: u64,
     /// Whether mcpkg's fast path (`front`) answers frequent reads before they reach rmcp. Tests turn it off to compare the two.
     pub front: bool,
+    /// The file that gets a line about each call, if there is one.
+    pub audit_log: Option<AuditLog>,
 }
 
 impl Config {
@@ -98,8 +113,13 @@ impl Config {
         Caller::client(name, self.grant.clone(), self.connection, self.identity)
     }
 
+    /// Returns who sends a request, as in `key:ci`. Without a key or token, it is this machine's `user`.
+    pub(super) fn requester(&self) -> String {
+        self.caller(None).asker()
+    }
+
     pub(super) fn asker(&self) -> Asker {
-        Asker::named(self.caller(None).asker())
+        Asker::named(self.requester())
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod asker;
 mod by_uri;
+mod call_log;
 mod completion;
 mod config;
 mod elicitation;
@@ -37,7 +38,7 @@ mod transport;
 mod words;
 
 pub use self::http::{Network, Origin, SignIn, serve_http};
-pub use config::{Config, group_of, groups, tools_of};
+pub use config::{AuditLog, Config, group_of, groups, tools_of};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use mcpkg_core::op::{Connection, Identity, InstallScope, Rate, Surface};
 pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSupport, TaskTool};

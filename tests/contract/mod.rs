@@ -7,6 +7,7 @@ mod examples;
 mod hints;
 mod house;
 mod json;
+mod packaging;
 mod pages;
 mod pictures;
 mod plain;

@@ -2,6 +2,7 @@
 
 mod alike;
 mod attacks;
+mod audit_log;
 mod idle_sessions;
 mod keys;
 mod live;

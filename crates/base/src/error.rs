@@ -170,6 +170,7 @@ codes! {
     NewerDatabase        "E_DB_NEWER"                      1 -32603 -32000 Machine "db_newer" [] "The database was written by a newer version of mcpkg; this version left the database unchanged.";
     MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 -32000 Machine "migration_diverged" [] "The database's migration history does not match this version of mcpkg; mcpkg left the database unchanged.";
     Unavailable          "E_DB_UNAVAILABLE"                1 -32603 -32000 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
+    AuditFailed          "E_AUDIT_FAILED"                  1 -32603 -32000 Machine "audit_failed" ["ask_user" "retry_command"] "The server was started with --audit-required and cannot write its audit log, so it refused the call.";
     ReadOnly             "E_READ_ONLY"                     1 -32603 -32000 Machine "read_only" [] "The database or its disk is read-only. Reads still work, but mcpkg refused the write.";
     DiskFull             "E_DISK_FULL"                     1 -32603 -32000 Machine "disk_full" ["free_disk_space" "retry_command"] "The disk is full. Reads still work, but the write failed and changed nothing.";
     Busy                 "E_DB_BUSY"                       1 -32603 -32000 Machine "db_busy" ["retry_command"] "The database was locked by another process for too long.";

@@ -24,6 +24,7 @@ pub mod process;
 pub mod quote;
 pub mod rate;
 pub mod redact;
+pub mod rolling;
 pub mod secret;
 #[cfg(test)]
 #[path = "../../../tests/support/seed.rs"]

@@ -8,7 +8,7 @@ use crate::mcp::era::Era;
 use crate::mcp::reads::{self, Read};
 use crate::mcp::tools::HotCall;
 use crate::mcp::{Config, live};
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::{Db, Reader};
 
@@ -24,8 +24,8 @@ pub(in crate::mcp) enum Hot<'a> {
 pub(super) enum Answered {
     /// The result was appended. It stays valid until the next commit.
     Lasting,
-    /// The result was appended, but is valid only once.
-    Once,
+    /// The result of a call that failed with this code was appended. It is valid only once.
+    Once(Code),
     /// Nothing was appended; rmcp's handler has to answer.
     Not,
 }
@@ -91,8 +91,8 @@ impl<'a> Hot<'a> {
                 Ok(Answered::Lasting)
             }
             Hot::Call(call) => Ok(match call.answer(context().borrow(), era, out) {
-                Some(true) => Answered::Lasting,
-                Some(false) => Answered::Once,
+                Some(Ok(())) => Answered::Lasting,
+                Some(Err(code)) => Answered::Once(code),
                 None => Answered::Not,
             }),
         }

@@ -19,6 +19,7 @@ mod response;
 mod response_cache;
 
 use std::cell::OnceCell;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,7 @@ use rmcp::model::{ClientRequest, ErrorData, GetExtensions, JsonRpcMessage};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::call_log::Record;
 use super::era::Era;
 use super::error::error_data;
 use super::in_flight::{Accepted, InFlight, Phase, Sink};
@@ -38,6 +40,7 @@ use super::tickets::WriteTickets;
 use super::tools;
 use envelope::Id;
 use hot::Answered;
+use mcpkg_base::error::Error;
 use mcpkg_core::op::Context;
 use mcpkg_store::Reader;
 use message::{cancelled_id, not_taken, parse};
@@ -69,6 +72,10 @@ pub(super) struct Front {
     is_slow: bool,
     /// Answers that are not written yet.
     pub(super) out: Vec<u8>,
+    /// The address of the client; `None` over stdio.
+    from: Option<IpAddr>,
+    /// The record of the request that is being answered, if there is an audit log.
+    record: Option<Arc<Record>>,
 }
 
 /// A cached result that is larger than this many bytes is written without a copy.
@@ -93,12 +100,14 @@ impl Front {
             brief: OnceCell::new(),
             is_slow: false,
             out: Vec::new(),
+            from: None,
+            record: None,
         }
     }
 
     /// Creates a front for one of many clients, with a smaller cache.
-    pub(super) fn slim(server: Server, reader: Reader, in_flight: Arc<InFlight>) -> Self {
-        Self { responses: ResponseCache::slim(), ..Self::new(server, reader, in_flight) }
+    pub(super) fn slim(server: Server, reader: Reader, in_flight: Arc<InFlight>, from: IpAddr) -> Self {
+        Self { responses: ResponseCache::slim(), from: Some(from), ..Self::new(server, reader, in_flight) }
     }
 
     /// Handles one line, given without its line end. The answer is appended to `out`, or comes from rmcp later.
@@ -137,9 +146,15 @@ impl Front {
     fn message(&mut self, envelope: Envelope<'_>, sink: &Sink) {
         match envelope {
             Envelope::Request { id, method, parameters, text } => {
-                if let Err(error) = self.request(id, &method, parameters, text, sink) {
+                let recorded = match self.server.calls.is_some() {
+                    true => self.record(&method, parameters, text),
+                    false => Ok(()),
+                };
+                let answered = recorded.and_then(|()| self.request(id, &method, parameters, text, sink));
+                if let Err(error) = answered {
                     self.error(Id::Known(id), &error, sink);
                 }
+                self.record = None;
             }
             Envelope::Notification { method, parameters, text } => self.notification(&method, parameters, text),
             Envelope::Response { text } => {
@@ -151,6 +166,24 @@ impl Front {
             }
             Envelope::Invalid { id, why } => self.error(id, &ErrorData::invalid_request(why, None), sink),
         }
+    }
+
+    /// Begins the record of a request for the audit log. A ping is not a call.
+    fn record(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) -> Result<(), ErrorData> {
+        let Some(calls) = self.server.calls.as_ref().filter(|_| method != "ping") else { return Ok(()) };
+        let record = Record::begin(calls, self.from, 0);
+        record.message(method, parameters, text.len(), &self.server.config);
+        record.by(&self.server.config);
+        self.record = Some(record);
+        calls.admit().map_err(|error| self.failed(&error))
+    }
+
+    /// Converts an error, and records its code.
+    fn failed(&self, error: &Error) -> ErrorData {
+        if let Some(record) = &self.record {
+            record.failed(error.code());
+        }
+        error_data(error)
     }
 
     fn request(
@@ -203,7 +236,7 @@ impl Front {
         }
         // Invalid parameters get the same error on both paths.
         if era.is_some() && Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
-            Read::parse(method, parameters).map_err(|error| error_data(&error))?;
+            Read::parse(method, parameters).map_err(|error| self.failed(&error))?;
         }
         self.hand_over(method, parameters, meta, text, sink)
     }
@@ -237,7 +270,7 @@ impl Front {
                 }
                 Err(error) => {
                     self.out.truncate(start);
-                    Err(error_data(&error))
+                    Err(self.failed(&error))
                 }
             };
         }
@@ -245,7 +278,7 @@ impl Front {
             Ok(version) => self.key.at(version),
             // rmcp's handler converts a tool's failure to a result.
             Err(_) if method == "tools/call" => return Ok(false),
-            Err(error) => return Err(error_data(&error)),
+            Err(error) => return Err(self.failed(&error)),
         }
         let result = match self.responses.get(&self.key) {
             Some(kept) => {
@@ -258,9 +291,9 @@ impl Front {
                 let before = std::mem::take(&mut self.out);
                 let answered = self.read(method, parameters, era);
                 let result = Arc::new(std::mem::replace(&mut self.out, before));
-                match answered.map_err(|error| error_data(&error))? {
+                match answered.map_err(|error| self.failed(&error))? {
                     Answered::Not => return Ok(false),
-                    Answered::Once => {}
+                    Answered::Once(_) => {}
                     Answered::Lasting => self.responses.insert(&self.key, &result),
                 }
                 result
@@ -269,6 +302,9 @@ impl Front {
         if matches!(sink, Sink::Wire) && result.len() > LARGE {
             // Write the result without copying it first: a copy would cost as much as the write.
             begin_result(&mut self.out, id);
+            if let Some(record) = &self.record {
+                record.sent(self.out.len() + result.len());
+            }
             self.in_flight.output().write(&[&self.out, &result, b"}\n"]);
             self.out.clear();
             return Ok(true);
@@ -291,6 +327,9 @@ impl Front {
         let answered = hot.answer(&self.reader, context, &config, era, &mut out);
         self.out = out;
         self.is_slow |= began.is_some_and(|began| began.elapsed() > BRIEF);
+        if let (Some(record), Ok(Answered::Once(code))) = (&self.record, &answered) {
+            record.failed(*code);
+        }
         answered
     }
 
@@ -343,10 +382,16 @@ impl Front {
         let ticket = self.tickets.next(writes);
         let extensions = request.request.extensions_mut();
         extensions.insert(ticket);
+        if let Some(record) = &self.record {
+            extensions.insert(Arc::clone(record));
+        }
         let listens = method == "subscriptions/listen";
         if listens {
             extensions.insert(TaskIds::of(parameters));
             extensions.insert(self.server.hub.since());
+            if let Some(record) = &self.record {
+                record.sent(0);
+            }
         }
         self.write_out();
         self.in_flight.insert(Accepted { request, size: text.len(), listens, sink: sink.clone() }, next)
@@ -370,12 +415,18 @@ impl Front {
     fn error(&mut self, id: Id<'_>, error: &ErrorData, sink: &Sink) {
         let start = self.out.len();
         push_error(&mut self.out, id.known(), error);
+        if let Some(record) = &self.record {
+            record.refused(error);
+        }
         self.deliver(start, sink);
     }
 
     /// Delivers the answer that begins at `start` in `out`. The answer to a message of a batch moves into the batch.
     /// Any other answer stays in `out` until `out` is written.
     fn deliver(&mut self, start: usize, sink: &Sink) {
+        if let Some(record) = &self.record {
+            record.sent(self.out.len() - start);
+        }
         if let Sink::Batch(batch) = sink {
             let reply = self.out.split_off(start);
             if let Some(line) = batch.add(reply) {

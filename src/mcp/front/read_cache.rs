@@ -109,8 +109,8 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot request, and caches it. Returns `None` if rmcp has to answer. Dropping the future
-    /// ends the read.
+    /// Returns the result of a hot request, and the code if it is that of a failed tool, and caches it. Returns `None` if
+    /// rmcp has to answer. Dropping the future ends the read.
     pub(crate) async fn answer(
         &self,
         key: &CacheKey,
@@ -118,7 +118,7 @@ impl ReadCache {
         method: &str,
         parameters: Option<&RawValue>,
         era: Era,
-    ) -> Result<Option<Arc<Vec<u8>>>> {
+    ) -> Result<Option<(Arc<Vec<u8>>, Result<(), Code>)>> {
         let config = Arc::clone(config);
         let seen = Arc::new(OnceLock::new());
         let store = self.store.telling(&seen);
@@ -145,7 +145,11 @@ impl ReadCache {
         if answered == Answered::Lasting {
             state.responses.insert(key, &result);
         }
-        Ok((answered != Answered::Not).then_some(result))
+        Ok(match answered {
+            Answered::Not => None,
+            Answered::Lasting => Some((result, Ok(()))),
+            Answered::Once(code) => Some((result, Err(code))),
+        })
     }
 
     /// Logs a tool call that was answered from the cache.

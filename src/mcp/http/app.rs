@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::access_control::AccessControl;
 use super::answer::{self, Body, Refusal};
 use super::headers::{SESSION, VERSION, only};
-use super::metrics::Metrics;
+use super::metrics::{Measured, Metrics};
 use super::network::Network;
 use super::origin::Origins;
 use super::permits::Permits;
@@ -23,6 +23,7 @@ use super::sign_in::SignIn;
 use super::sse_clients::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::mcp::Config;
+use crate::mcp::call_log::CallLog;
 use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
 use mcpkg_base::error::{Code, Error, Result};
@@ -46,6 +47,8 @@ pub(super) struct App {
     revocation: Arc<StreamRevocation>,
     /// The clients of the older transport (`/sse`).
     pub(super) sse: Clients,
+    /// Cancelled when the server is about to stop, but still serves.
+    pub(super) draining: CancellationToken,
     /// Cancelled when the streams have to end.
     pub(super) closing: CancellationToken,
     /// Cancelled when rmcp has to stop, including work in progress.
@@ -98,6 +101,7 @@ impl App {
             sessions: Arc::default(),
             revocation,
             sse: Clients::default(),
+            draining: CancellationToken::new(),
             closing: CancellationToken::new(),
             ended,
             metrics: Metrics::new(),
@@ -110,7 +114,14 @@ impl App {
     /// Returns the text of /metrics.
     pub(super) fn metrics_text(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
-        self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
+        let calls = self.server.calls.as_deref();
+        self.metrics.text(&Measured {
+            streams,
+            sessions: self.sessions.count() + self.sse.count(),
+            database: self.server.store.size(),
+            audit_failing: calls.is_some_and(CallLog::is_failing),
+            audit_lost: calls.map_or(0, CallLog::lost),
+        })
     }
 
     /// Returns the configuration for a request, including the tools installed in the session that its headers name.
@@ -124,6 +135,15 @@ impl App {
     /// Answers /readyz: whether the database can be read. The endpoint needs no key, so the reason for a failure is
     /// only logged.
     pub(super) async fn ready(&self) -> Response<Body> {
+        if self.draining.is_cancelled() {
+            return answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\nthe server is stopping\n");
+        }
+        let calls = self.server.calls.as_ref();
+        let audit = calls.and_then(|calls| Some(format!("the audit log cannot be written: {}\n", calls.problem()?)));
+        if calls.is_some_and(|calls| calls.refuses()) {
+            let why = format!("not ready\n{}", audit.unwrap_or_default());
+            return answer::text(StatusCode::SERVICE_UNAVAILABLE, why);
+        }
         let read_cache = Arc::clone(&self.read_cache);
         let read = tokio::task::spawn_blocking(move || read_cache.read_now());
         let read = match tokio::time::timeout(READY, read).await {
@@ -135,7 +155,8 @@ impl App {
                 // Other clients are served even if nobody can sign in.
                 let sign_in =
                     self.network.sign_in.as_ref().and_then(|sign_in| sign_in.problem(self.access_control.now()));
-                answer::text(StatusCode::OK, format!("ready\n{}", sign_in.unwrap_or_default()))
+                let problems = [sign_in, audit].into_iter().flatten().collect::<String>();
+                answer::text(StatusCode::OK, format!("ready\n{problems}"))
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the database");

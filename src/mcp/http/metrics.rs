@@ -19,6 +19,18 @@ pub(super) struct Metrics {
     streams: Gauge,
     sessions: Gauge,
     database: Gauge,
+    audit_failing: Gauge,
+    audit_lost: Gauge,
+}
+
+/// What is measured when the metrics are read.
+pub(super) struct Measured {
+    pub(super) streams: usize,
+    pub(super) sessions: usize,
+    /// The size of the database in bytes.
+    pub(super) database: u64,
+    pub(super) audit_failing: bool,
+    pub(super) audit_lost: u64,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -68,7 +80,8 @@ impl Metrics {
             "Time from receiving the headers of a request to sending the headers of the response",
             latency.clone(),
         );
-        let [in_flight, streams, sessions, database] = std::array::from_fn(|_| Gauge::default());
+        let [in_flight, streams, sessions, database, audit_failing, audit_lost] =
+            std::array::from_fn(|_| Gauge::default());
         registry.register("requests_in_flight", "Requests in progress", in_flight.clone());
         registry.register("open_streams", "Open event streams", streams.clone());
         registry.register(
@@ -77,7 +90,17 @@ impl Metrics {
             sessions.clone(),
         );
         registry.register("database_bytes", "Size of the database and its write-ahead log", database.clone());
-        Self { registry, requests, latency, in_flight, streams, sessions, database }
+        registry.register(
+            "audit_log_failing",
+            "Whether the audit log cannot be written (1) or can, or there is none (0)",
+            audit_failing.clone(),
+        );
+        registry.register(
+            "audit_log_lost_lines",
+            "Lines that the audit log lost since the server started",
+            audit_lost.clone(),
+        );
+        Self { registry, requests, latency, in_flight, streams, sessions, database, audit_failing, audit_lost }
     }
 
     /// Counts a request as in flight until the returned guard is dropped.
@@ -92,13 +115,15 @@ impl Metrics {
     }
 
     /// Returns all metrics in Prometheus' text format.
-    pub(super) fn text(&self, streams: usize, sessions: usize, database: u64) -> String {
+    pub(super) fn text(&self, measured: &Measured) -> String {
         let set = |gauge: &Gauge, value: u64| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         };
-        set(&self.streams, streams as u64);
-        set(&self.sessions, sessions as u64);
-        set(&self.database, database);
+        set(&self.streams, measured.streams as u64);
+        set(&self.sessions, measured.sessions as u64);
+        set(&self.database, measured.database);
+        set(&self.audit_failing, measured.audit_failing.into());
+        set(&self.audit_lost, measured.audit_lost);
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::warn!(%error, "cannot write the metrics");

@@ -36,4 +36,6 @@ pub struct Network {
     /// How long a client may take to send a request or to read an answer, and how long it may leave a connection
     /// unused.
     pub timeout: Duration,
+    /// How long the server goes on serving after a signal, while `/readyz` says that it is not ready.
+    pub drain: Duration,
 }

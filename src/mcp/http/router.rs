@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 
 use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
@@ -13,6 +13,7 @@ use super::connection::Peer;
 use super::headers::{check_single, spell_out_accept};
 use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
+use crate::mcp::call_log::{Record, note_requester};
 
 /// The answer to clients that look for an authorization server when the server has no issuer.
 const NO_OAUTH: &str = "This server does not support OAuth. Send an access key in the header `Authorization: Bearer KEY`: \
@@ -38,7 +39,7 @@ impl Endpoint {
 }
 
 /// Answers a request, and counts it in the metrics.
-pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
     let served = served::find(app, request.uri().path());
@@ -47,6 +48,10 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
         app.network.sign_in.as_ref().and_then(|sign_in| Some((sign_in, protected(app, request.uri().path())?)));
     let compresses = compression::wanted(request.headers(), peer.from);
     let page = app.origins.allowed(request.headers());
+    let record = record(app, peer, &request);
+    if let Some(record) = &record {
+        request.extensions_mut().insert(Arc::clone(record));
+    }
     let mut response = match route(app, peer, request).await {
         Ok(response) if compresses => compression::compressed(response).await,
         Ok(response) => response,
@@ -64,6 +69,9 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
         origin::allow(&mut response, page);
     }
     app.metrics.count(place, response.status(), begun.elapsed());
+    if let Some(record) = record {
+        record.responded(response.status(), response.size_hint().exact());
+    }
     response
 }
 
@@ -98,9 +106,16 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
         app.rate.check(&app.config, peer.from)?;
         return Ok(app.ready().await);
     }
+    if let Some(calls) = app.server.calls.as_ref().filter(|_| protected(app, request.uri().path()).is_some()) {
+        calls
+            .admit_aside()
+            .await
+            .map_err(|error| Refusal::later(StatusCode::SERVICE_UNAVAILABLE, error.message(), 30))?;
+    }
     if request.uri().path() == METRICS {
         let admission = Admission::begin(app, request.headers(), peer.from, METRICS, None)?;
         let config = admission.config(app, request.headers())?;
+        note_requester(request.extensions(), &config);
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
             return Err(Refusal::out_of_scope(format!(
                 "The metrics cover all projects, but this {} is for one project only",
@@ -136,14 +151,25 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
         return streamable::post(app, peer, admission, request).await;
     }
     let config = admission.config(app, request.headers())?;
+    note_requester(request.extensions(), &config);
     match (endpoint, request.method()) {
         (Endpoint::Mcp, &Method::GET | &Method::DELETE) => streamable::follow_or_end(app, config, request).await,
         (Endpoint::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
-        (Endpoint::Sse, &Method::GET) => sse::open(app, &config, project.as_deref()),
+        (Endpoint::Sse, &Method::GET) => sse::open(app, peer, &config, project.as_deref()),
         (Endpoint::Sse, _) => Err(Refusal::method("GET")),
         (Endpoint::Messages, &Method::POST) => sse::message(app, peer, &config, request).await,
         (Endpoint::Messages, _) => Err(Refusal::method("POST")),
     }
+}
+
+/// Begins the record of a request to one of the endpoints, if there is an audit log.
+fn record(app: &App, peer: &Peer, request: &Request<Incoming>) -> Option<Arc<Record>> {
+    let calls = app.server.calls.as_ref()?;
+    let path = request.uri().path();
+    protected(app, path)?;
+    let record = Record::begin(calls, Some(peer.from), request.size_hint().lower());
+    record.http(request.method().as_str(), path);
+    Some(record)
 }
 
 /// Returns whether clients look for an authorization server at a path. They do that after a 401, and some show the

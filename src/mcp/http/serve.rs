@@ -97,7 +97,9 @@ pub fn serve_http(
         .enable_all()
         .build()
         .map_err(|error| Error::internal("cannot start the runtime").with_source(error))?;
-    let app = App::new(Server::new(store.clone(), config), network)?;
+    let server = Server::new(store.clone(), config)?;
+    let calls = server.calls.clone();
+    let app = App::new(server, network)?;
     spawn("watch", {
         let hub = Arc::clone(&app.server.hub);
         move || hub.watch(position)
@@ -109,6 +111,9 @@ pub fn serve_http(
     })?;
     let served = runtime.block_on(serve(&app, &room, tls, &stop, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
+    if let Some(calls) = calls {
+        calls.finish();
+    }
     store.checkpoint();
     served
 }
@@ -133,6 +138,7 @@ async fn serve(
         sign_in.listens_at(format!("{scheme}://{local}"));
     }
     listening(local)?;
+    let stop = &drained(app, stop);
     let graceful = GracefulShutdown::new();
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
@@ -181,6 +187,26 @@ async fn serve(
     app.server.store.end_reads();
     upkeep.abort();
     Ok(())
+}
+
+/// Returns the token that ends the server. It is cancelled some time after `stop`, if proxies need time to choose
+/// another server.
+fn drained(app: &Arc<App>, stop: &CancellationToken) -> CancellationToken {
+    if app.network.drain.is_zero() {
+        return stop.clone();
+    }
+    let (app, stop, drained) = (Arc::clone(app), stop.clone(), CancellationToken::new());
+    tokio::spawn({
+        let drained = drained.clone();
+        async move {
+            stop.cancelled().await;
+            tracing::info!("stopping: waiting until proxies have chosen another server");
+            app.draining.cancel();
+            tokio::time::sleep(app.network.drain).await;
+            drained.cancel();
+        }
+    });
+    drained
 }
 
 /// Repeats the server's upkeep: ends idle sessions, frees memory of unused ones, and ends streams of invalid keys.

@@ -25,6 +25,7 @@ use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
+use crate::mcp::call_log::note_requester;
 use crate::mcp::limits::limited;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::{Answer, Content, Context, Head, Sent, Served};
@@ -85,6 +86,7 @@ pub(super) async fn answer(
     let endpoint = served.prefixes[0];
     let admission = Admission::begin(app, request.headers(), peer.from, endpoint, None)?;
     let config = admission.config(app, request.headers())?;
+    note_requester(request.extensions(), &config);
     app.rate.check(&config, peer.from)?;
     let (parts, body) = request.into_parts();
     let uri = &parts.uri;

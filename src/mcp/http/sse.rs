@@ -24,6 +24,7 @@ use super::connection::Peer;
 use super::sse_clients::{Client, Session};
 use super::stream::{ALIVE, ENDING, KEEP_ALIVE, event_stream};
 use crate::mcp::Config;
+use crate::mcp::call_log::Record;
 use crate::mcp::front::Front;
 use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
@@ -35,7 +36,12 @@ use mcpkg_base::clock::Clock;
 const MAX_CLIENTS: usize = 256;
 
 /// Opens a session. Its stream begins with the URL for the client's messages.
-pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) -> Result<Response<Body>, Refusal> {
+pub(super) fn open(
+    app: &Arc<App>,
+    peer: &Peer,
+    config: &Arc<Config>,
+    project: Option<&str>,
+) -> Result<Response<Body>, Refusal> {
     if app.sse.count() >= MAX_CLIENTS {
         let why = "This server has too many SSE clients";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
@@ -52,7 +58,12 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     let reader = limited(&app.server.store, config, cancelled.clone()).slim_reader()?;
     let client = Client {
         owner: owner(config),
-        front: Arc::new(tokio::sync::Mutex::new(Front::slim(server.clone(), reader, Arc::clone(&in_flight)))),
+        front: Arc::new(tokio::sync::Mutex::new(Front::slim(
+            server.clone(),
+            reader,
+            Arc::clone(&in_flight),
+            peer.from,
+        ))),
         in_flight,
         output,
         gone: CancellationToken::new(),
@@ -134,6 +145,10 @@ pub(super) async fn message(
     let unknown = || Refusal::new(StatusCode::NOT_FOUND, "The session does not exist; start a session with GET /sse");
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
+    if let Some(record) = parts.extensions.get::<Arc<Record>>() {
+        // The message has a record of its own in the front.
+        record.skip();
+    }
     let body = body::read(app, peer, &parts.headers, body).await?;
     let waited = tokio::time::timeout(app.network.timeout, client.output.has_room()).await;
     if waited.is_err() {

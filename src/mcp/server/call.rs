@@ -6,6 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, JsonObject};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::mcp::call_log::Record;
 use crate::mcp::era::Era;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
@@ -19,13 +20,20 @@ pub(super) struct Call {
     pub(super) notes: Notes,
     pub(super) era: Era,
     pub(super) held: Arc<HeldResources>,
+    /// Where the outcome is recorded, if there is an audit log.
+    pub(super) record: Option<Arc<Record>>,
 }
 
 impl Call {
     /// Runs the tool. Once the tool has ended, later requests of the same client continue, even if the client no longer
     /// waits for this call.
     pub(super) fn answer(self) -> Result<CallToolResult, ErrorData> {
-        let result = tools::answer(&self.tool, self.arguments, &self.context, &self.notes, self.era);
+        let ended = |outcome| {
+            if let Some(record) = &self.record {
+                record.ended(outcome);
+            }
+        };
+        let result = tools::answer(&self.tool, self.arguments, &self.context, &self.notes, self.era, ended);
         self.held.release();
         result
     }

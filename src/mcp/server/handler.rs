@@ -5,6 +5,8 @@
     reason = "the newest protocol revision has no logging and no resources/subscribe, but older revisions do"
 )]
 
+use std::future::ready;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
@@ -18,6 +20,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::{Server, lifecycle, prompts, resources, skills, subscriptions, tasks, tools};
+use crate::mcp::call_log::recorded::{self, record, recorded, recorded_as};
 
 type Request = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
@@ -29,15 +32,16 @@ impl ServerHandler for Server {
     }
 
     async fn initialize(&self, params: InitializeRequestParams, request: Request) -> Result<InitializeResult> {
-        lifecycle::refuse_self(self, Some(&params.capabilities))?;
-        request.peer.set_peer_info(params.clone());
-        let config = self.config(&request.extensions);
-        self.negotiate_initialize(&params).map(|result| lifecycle::with_instructions(result, &config))
+        let answered = lifecycle::initialize(self, &params, &request);
+        // rmcp repeats this request in the name of another one that finds its session asleep.
+        let record = record(&request.extensions).filter(|record| record.is_of("initialize"));
+        recorded(record, ready(answered)).await
     }
 
     async fn discover(&self, request: Request) -> Result<DiscoverResult> {
-        lifecycle::refuse_self(self, request.client_capabilities().as_ref())?;
-        Ok(lifecycle::discover(self, &self.config(&request.extensions)))
+        let answered = lifecycle::refuse_self(self, request.client_capabilities().as_ref())
+            .map(|()| lifecycle::discover(self, &self.config(&request.extensions)));
+        recorded(record(&request.extensions), ready(answered)).await
     }
 
     async fn on_initialized(&self, notification: NotificationContext<RoleServer>) {
@@ -45,11 +49,11 @@ impl ServerHandler for Server {
     }
 
     async fn set_level(&self, params: SetLevelRequestParams, request: Request) -> Result<()> {
-        lifecycle::set_level(self, &params, &request)
+        recorded(record(&request.extensions), ready(lifecycle::set_level(self, &params, &request))).await
     }
 
     async fn on_custom_request(&self, custom: CustomRequest, request: Request) -> Result<CustomResult> {
-        Err(lifecycle::unreadable(&custom, &request))
+        recorded(record(&request.extensions), ready(Err(lifecycle::unreadable(&custom, &request)))).await
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -61,43 +65,43 @@ impl ServerHandler for Server {
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, request: Request) -> Result<()> {
-        subscriptions::subscribe(self, &params, &request).await
+        recorded(record(&request.extensions), subscriptions::subscribe(self, &params, &request)).await
     }
 
     async fn unsubscribe(&self, params: UnsubscribeRequestParams, request: Request) -> Result<()> {
-        subscriptions::unsubscribe(self, &params, &request)
+        recorded(record(&request.extensions), ready(subscriptions::unsubscribe(self, &params, &request))).await
     }
 
     async fn list_prompts(&self, page: Page, request: Request) -> Result<ListPromptsResult> {
-        prompts::list(self, page, &request).await
+        recorded(record(&request.extensions), prompts::list(self, page, &request)).await
     }
 
     async fn get_prompt(&self, params: GetPromptRequestParams, request: Request) -> Result<GetPromptResponse> {
-        prompts::get(self, params, request).await
+        recorded_as(record(&request.extensions), prompts::get(self, params, request), recorded::prompt).await
     }
 
     async fn complete(&self, params: CompleteRequestParams, request: Request) -> Result<CompleteResult> {
-        prompts::complete(self, params, &request).await
+        recorded(record(&request.extensions), prompts::complete(self, params, &request)).await
     }
 
     async fn list_resources(&self, page: Page, request: Request) -> Result<ListResourcesResult> {
-        resources::list(self, page, &request).await
+        recorded(record(&request.extensions), resources::list(self, page, &request)).await
     }
 
     async fn list_resource_templates(&self, page: Page, request: Request) -> Result<ListResourceTemplatesResult> {
-        resources::list_templates(self, page, &request).await
+        recorded(record(&request.extensions), resources::list_templates(self, page, &request)).await
     }
 
     async fn read_resource(&self, params: ReadResourceRequestParams, request: Request) -> Result<ReadResourceResponse> {
-        resources::read(self, params, &request).await
+        recorded_as(record(&request.extensions), resources::read(self, params, &request), recorded::resource).await
     }
 
     async fn list_skills(&self, page: Page, request: Request) -> Result<ListSkillsResult> {
-        skills::list(self, page, &request).await
+        recorded(record(&request.extensions), skills::list(self, page, &request)).await
     }
 
     async fn get_skill(&self, params: GetSkillRequestParams, request: Request) -> Result<GetSkillResult> {
-        skills::get(self, params, &request).await
+        recorded(record(&request.extensions), skills::get(self, params, &request)).await
     }
 
     async fn read_resource_directory(
@@ -105,11 +109,11 @@ impl ServerHandler for Server {
         params: ReadResourceDirectoryRequestParams,
         request: Request,
     ) -> Result<ReadResourceDirectoryResult> {
-        skills::read_directory(self, params, &request).await
+        recorded(record(&request.extensions), skills::read_directory(self, params, &request)).await
     }
 
     async fn list_tools(&self, page: Page, request: Request) -> Result<ListToolsResult> {
-        tools::list(self, page, &request).await
+        recorded(record(&request.extensions), tools::list(self, page, &request)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -117,18 +121,18 @@ impl ServerHandler for Server {
     }
 
     async fn get_task(&self, params: GetTaskParams, request: Request) -> Result<GetTaskResult> {
-        tasks::get(self, params, &request).await
+        recorded(record(&request.extensions), tasks::get(self, params, &request)).await
     }
 
     async fn update_task(&self, params: UpdateTaskParams, request: Request) -> Result<()> {
-        tasks::update(self, params, &request).await
+        recorded(record(&request.extensions), tasks::update(self, params, &request)).await
     }
 
     async fn cancel_task(&self, params: CancelTaskParams, request: Request) -> Result<()> {
-        tasks::cancel(self, params, &request).await
+        recorded(record(&request.extensions), tasks::cancel(self, params, &request)).await
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, request: Request) -> Result<CallToolResponse> {
-        tools::dispatch(self, params, request).await
+        recorded_as(record(&request.extensions), tools::dispatch(self, params, request), recorded::call).await
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rmcp::model::{
-    CacheScope, ClientCapabilities, CustomRequest, DiscoverResult, Implementation, InitializeResult, LoggingLevel,
-    ProtocolVersion, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    CacheScope, ClientCapabilities, CustomRequest, DiscoverResult, Implementation, InitializeRequestParams,
+    InitializeResult, LoggingLevel, ProtocolVersion, ServerCapabilities, ServerConfig, SetLevelRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -57,11 +57,19 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
-/// Returns the answer to initialize, with instructions for one client. They depend on the client, because its access
-/// key may allow less than the server offers.
-pub(super) fn with_instructions(mut result: InitializeResult, config: &Config) -> InitializeResult {
-    result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
-    result
+/// Answers initialize, with instructions for one client. They depend on the client, because its access key may allow
+/// less than the server offers.
+pub(super) fn initialize(
+    server: &Server,
+    params: &InitializeRequestParams,
+    request: &RequestContext<RoleServer>,
+) -> Result<InitializeResult, ErrorData> {
+    refuse_self(server, Some(&params.capabilities))?;
+    request.peer.set_peer_info(params.clone());
+    let mut result = server.negotiate_initialize(params)?;
+    let instructions = instructions(&server.config(&request.extensions));
+    result.instructions = Some(instructions).filter(|told| !told.is_empty());
+    Ok(result)
 }
 
 /// The instructions for clients that may run commands.

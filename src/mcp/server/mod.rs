@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use self::rates::Rates;
 use super::Config;
 use super::asker::AskerLimit;
+use super::call_log::CallLog;
 use super::era::Era;
 use super::limits::reads_at_once;
 use super::long_calls::LongCalls;
@@ -41,6 +42,7 @@ use super::original::Followed;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
 use super::tasks::Tasks;
+use mcpkg_base::error::Result;
 use mcpkg_store::Store;
 
 /// A server of one database; cheap to clone.
@@ -49,6 +51,8 @@ pub(super) struct Server {
     pub(super) store: Store,
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
+    /// The audit log, if the server writes one.
+    pub(super) calls: Option<Arc<CallLog>>,
     session: Arc<Session>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<AskerLimit>,
@@ -61,16 +65,19 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(store: Store, config: Config) -> Self {
+    /// Creates a server, and opens its audit log.
+    pub(super) fn new(store: Store, config: Config) -> Result<Self> {
+        let calls = CallLog::open(&store, &config)?;
         let hub = Arc::new(Hub::new(store.clone()));
         let tasks = Arc::new(Tasks::new(store.clone()));
         let rates = Arc::new(Rates::new(config.tool_rate));
         let followed = Followed::by(&store, &config).map(Arc::new);
         let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
-        Self {
+        Ok(Self {
             store,
             config: Arc::new(config),
             hub,
+            calls,
             session: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::new(AskerLimit::new(1)),
@@ -79,7 +86,7 @@ impl Server {
             followed,
             tasks,
             ending: CancellationToken::new(),
-        }
+        })
     }
 
     /// Applies the changes in the files that the server follows. Runs before each request is answered.

@@ -17,7 +17,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tasks::RunningTask;
 use crate::mcp::tools::Tool;
-use crate::mcp::{Config, tools};
+use crate::mcp::{Config, call_log, tools};
 use mcpkg_core::op::{Context, Elicit, Progress};
 
 /// How a call can get its user's consent.
@@ -66,7 +66,8 @@ pub(super) async fn schedule(
         ..tools::context(store, config, client.as_deref())
     };
     let asker = config.asker();
-    let call = Call { tool, arguments, context, notes, era: era(request), held };
+    let record = call_log::record(&request.extensions);
+    let call = Call { tool, arguments, context, notes, era: era(request), held, record };
     if call.tool.is_long() {
         return long::schedule(
             server,

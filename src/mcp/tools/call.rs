@@ -26,7 +26,7 @@ use mcpkg_core::op::{Body, Context, Effect, Entry, Identity, Media, Reply, Shape
 use mcpkg_core::present;
 use mcpkg_store::{Store, projects};
 
-/// Runs a tool. Every failure becomes a result that a model can read and act on.
+/// Runs a tool, and calls `ended` with its outcome. Every failure becomes a result that a model can read and act on.
 ///
 /// # Errors
 /// A failure of a workspace tool (contract 003), which is a JSON-RPC error in the revisions with a handshake.
@@ -36,6 +36,7 @@ pub(in crate::mcp) fn answer(
     context: &Context,
     notes: &Notes,
     era: Era,
+    ended: impl FnOnce(Result<(), Code>),
 ) -> Result<CallToolResult, ErrorData> {
     let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
@@ -68,6 +69,7 @@ pub(in crate::mcp) fn answer(
     let outcome = noted(outcome, &said);
     let outcome = for_agent(outcome, Reader { failed: tool.entry(), surface: &context.surface });
     logged.log(form.tool, context, &outcome, started);
+    ended(outcome.as_ref().map(|_| ()).map_err(Error::code));
     if form.shape == Shape::Rpc {
         log_body(form.tool, &outcome);
     }

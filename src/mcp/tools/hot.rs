@@ -66,9 +66,10 @@ impl HotCall {
         self.entry.one_at_a_time
     }
 
-    /// Runs the call and appends its result. Returns whether the result may be cached. Returns `None` if rmcp's handler
-    /// has to run the call, because it has warnings to log to the client or exceeded the time limit.
-    pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
+    /// Runs the call and appends its result. Returns the code of a failure, whose result must not be cached. Returns
+    /// `None` if rmcp's handler has to run the call, because it has warnings to log to the client or exceeded the time
+    /// limit.
+    pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<Result<(), Code>> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
         let reader = Reader { failed: Some(self.entry), surface: &context.surface };
@@ -81,9 +82,9 @@ impl HotCall {
             return None;
         }
         self.logged.log(self.entry.tool, context, &outcome, started);
-        let lasting = outcome.is_ok();
+        let ended = outcome.as_ref().map(|_| ()).map_err(Error::code);
         push(self.entry, &command, outcome, era, out);
-        Some(lasting)
+        Some(ended)
     }
 }
 

@@ -44,7 +44,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
     let mut config = Config { connection: Connection::Stdio, ..config };
     config.session = config.installs_for_sessions().then(Arc::default);
-    let server = Server::new(store.clone(), config);
+    let server = Server::new(store.clone(), config)?;
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
@@ -129,7 +129,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         }
     })?;
 
-    let tasks = Arc::clone(&server.tasks);
+    let (tasks, calls) = (Arc::clone(&server.tasks), server.calls.clone());
     runtime.block_on(async {
         match server.serve(transport).await {
             Ok(running) => {
@@ -151,6 +151,9 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     drop(runtime);
     output.finish();
     let _ = writing.join();
+    if let Some(calls) = calls {
+        calls.finish();
+    }
     store.checkpoint();
     Ok(())
 }

@@ -120,6 +120,11 @@ pub fn rfc3339(millis: Millis) -> String {
         .unwrap_or_else(|_| millis.to_string())
 }
 
+/// Like [`rfc3339`], with milliseconds: `2026-11-21T10:00:00.000Z`.
+pub fn rfc3339_millis(millis: Millis) -> String {
+    jiff::Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).unwrap_or_else(|_| millis.to_string())
+}
+
 /// Parses an RFC 3339 time; `None` for any other text.
 pub fn from_rfc3339(text: &str) -> Option<Millis> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)

@@ -3,12 +3,23 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::flag;
 
 use crate::file;
-use crate::platform::{ENDING, HANG_UP, on_signal};
+use crate::platform::{ENDING, HANG_UP, on_each_signal, on_signal};
+
+/// Whether SIGHUP has another meaning than to end this process.
+static HANG_UP_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Calls `then` at each SIGHUP, which no longer ends this process. Call this before [`on_ending`]. Does nothing on Windows.
+pub fn on_hang_up(then: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let Some(signal) = HANG_UP else { return Ok(()) };
+    on_each_signal(signal, "hang-up", then)?;
+    HANG_UP_IS_TAKEN.store(true, Ordering::Relaxed);
+    Ok(())
+}
 
 /// Calls `then` when this process is asked to end. A second request ends it at once, with the exit status `status`.
 pub fn on_ending(status: i32, then: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -24,11 +35,12 @@ pub fn on_ending(status: i32, then: impl FnOnce() + Send + 'static) -> io::Resul
     on_signal(&ending, "signals", then)
 }
 
-/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless Linux says that it is
-/// ignored, for example because the process was started with `nohup`.
+/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it has another meaning
+/// ([`on_hang_up`]), or Linux says that it is ignored, for example because the process was started with `nohup`.
 pub fn ending() -> Vec<i32> {
     let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
-    ENDING.into_iter().filter(|signal| Some(*signal) != HANG_UP || !is_ignored(&status, *signal)).collect()
+    let hangs_up = |signal| !HANG_UP_IS_TAKEN.load(Ordering::Relaxed) && !is_ignored(&status, signal);
+    ENDING.into_iter().filter(|signal| Some(*signal) != HANG_UP || hangs_up(*signal)).collect()
 }
 
 /// Whether a process ignores a signal, according to its status in /proc.

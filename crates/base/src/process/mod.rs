@@ -29,7 +29,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use crate::platform;
 
 pub use cancel::OnCancel;
-pub use ending::{ending, on_ending};
+pub use ending::{ending, on_ending, on_hang_up};
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Feed, Output, Printed, Tell, utf16};

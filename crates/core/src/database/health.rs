@@ -30,6 +30,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     findings.extend(grown(context).unwrap_or_default());
     findings.extend(space(context).unwrap_or_default());
     findings.extend(network(context));
+    findings.extend(super::audit_log::health(context));
     findings
 }
 

@@ -3,6 +3,7 @@
 
 pub mod address;
 
+mod audit_log;
 mod backup;
 mod check;
 mod compact;

@@ -13,6 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::message::{self, Called};
 use crate::mcp::Config;
+use crate::mcp::call_log::Record;
 use crate::mcp::front::{self, Envelope};
 use crate::mcp::http::access_control::owner;
 use crate::mcp::http::admission::Admission;
@@ -38,10 +39,18 @@ pub(super) async fn batch(
     let items: Vec<Bytes> = items.iter().map(|item| body.slice_ref(item.as_bytes())).collect();
     let answering = peer.exchange.stream();
     let (answers, mut taken) = mpsc::channel(1);
+    let record = parts.extensions.get::<Arc<Record>>().cloned();
+    if let Some(record) = &record {
+        record.skip();
+    }
     let (of_batch, of_client, peer) = (Arc::clone(app), Arc::clone(&config), peer.clone());
     tokio::spawn(async move {
         for item in items {
-            let mut answer = answered(&of_batch, &peer, Arc::clone(&of_client), parts.clone(), item).await;
+            let mut parts = parts.clone();
+            if let Some(record) = &record {
+                parts.extensions.insert(record.another(item.len() as u64));
+            }
+            let mut answer = answered(&of_batch, &peer, Arc::clone(&of_client), parts, item).await;
             // The next message begins when this one has ended, so a read sees the writes before it.
             while let Some(frame) = answer.frame().await {
                 // The whole batch is processed, even if the client has disconnected by now.

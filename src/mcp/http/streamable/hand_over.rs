@@ -11,6 +11,7 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use serde_json::value::RawValue;
 
 use crate::mcp::Config;
+use crate::mcp::call_log::Record;
 use crate::mcp::front;
 use crate::mcp::http::access_control::owner;
 use crate::mcp::http::answer::{Body, Refusal};
@@ -78,6 +79,9 @@ pub(super) async fn hand_over(
         parts.headers.remove(&SESSION);
     }
     parts.extensions.insert(Arc::clone(&config));
+    if let Some(record) = parts.extensions.get::<Arc<Record>>() {
+        record.forward();
+    }
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.listens) {
         let hub = Arc::clone(&app.server.hub);
         parts.extensions.insert(tokio::task::spawn_blocking(move || hub.since()).await.unwrap_or_default());

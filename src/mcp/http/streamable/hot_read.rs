@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use serde_json::value::RawValue;
 
 use crate::mcp::Config;
+use crate::mcp::call_log::Record;
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::front::{self, Hot, Meta};
@@ -23,12 +25,14 @@ use crate::mcp::methods::serves;
 pub(super) async fn hot_read(
     app: &App,
     peer: &Peer,
-    headers: &HeaderMap,
+    parts: &Parts,
     id: &str,
     method: &str,
     parameters: Option<&RawValue>,
     admission: &mut Admission,
 ) -> Result<Option<Response<Body>>, Refusal> {
+    let headers = &parts.headers;
+    let record = parts.extensions.get::<Arc<Record>>();
     let config = &app.in_session(Arc::clone(admission.presumed()), headers);
     let ours = front::may_be_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
     let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
@@ -45,7 +49,7 @@ pub(super) async fn hot_read(
         // The same request was checked when the answer was cached.
         Some(kept) => {
             app.read_cache.log_again(config, method, parameters);
-            Ok(kept)
+            Ok((kept, Ok(())))
         }
         None if config.providers.takes(method, parameters) => return Ok(None),
         None if !fits(era, method, parameters, header, config) => return Ok(None),
@@ -62,10 +66,21 @@ pub(super) async fn hot_read(
             }
         }
     };
-    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |result| result.len()) + id.len() + 64);
-    match result {
-        Ok(result) => front::push_result(&mut line, id, &result),
-        Err(error) => front::push_error(&mut line, Some(id), &error_data(&error)),
+    let mut line = Vec::with_capacity(result.as_ref().map_or(256, |(result, _)| result.len()) + id.len() + 64);
+    let ended = match result {
+        Ok((result, ended)) => {
+            front::push_result(&mut line, id, &result);
+            ended
+        }
+        Err(error) => {
+            front::push_error(&mut line, Some(id), &error_data(&error));
+            Err(error.code())
+        }
+    };
+    if let Some(record) = record {
+        record.by(config);
+        record.ended(ended);
+        record.sent(line.len());
     }
     Ok(Some(answer::json(StatusCode::OK, line)))
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::hand_over::{Forwarded, hand_over};
 use super::hot_read::hot_read;
 use super::listen;
+use crate::mcp::call_log::{Record, note_requester};
 use crate::mcp::era::Era;
 use crate::mcp::front::{self, Envelope, Meta};
 use crate::mcp::http::access_control::owner;
@@ -32,12 +33,21 @@ pub(super) async fn answer(
     body: &Bytes,
     envelope: Envelope<'_>,
 ) -> Result<Response<Body>, Refusal> {
+    if let Some(record) = parts.extensions.get::<Arc<Record>>() {
+        match &envelope {
+            Envelope::Request { method, parameters, text, .. } if method != "ping" => {
+                record.message(method, *parameters, text.len(), &app.config);
+            }
+            _ => record.skip(),
+        }
+    }
     if let Envelope::Request { id, method, parameters, .. } = &envelope
-        && let Some(answered) = hot_read(app, peer, &parts.headers, id, method, *parameters, &mut admission).await?
+        && let Some(answered) = hot_read(app, peer, &parts, id, method, *parameters, &mut admission).await?
     {
         return Ok(answered);
     }
     let config = app.in_session(admission.config(app, &parts.headers)?, &parts.headers);
+    note_requester(&parts.extensions, &config);
     match envelope {
         Envelope::Invalid { id, why } => {
             let mut line = Vec::new();
@@ -53,6 +63,9 @@ pub(super) async fn answer(
             if let Some(error) = wrong(app, &parts.headers, &method, parameters, &config) {
                 let mut line = Vec::new();
                 front::push_error(&mut line, Some(id), &error);
+                if let Some(record) = parts.extensions.get::<Arc<Record>>() {
+                    record.refused(&error);
+                }
                 return Ok(answer::json(status(&error, &parts.headers), line));
             }
             if method == "tools/call" {

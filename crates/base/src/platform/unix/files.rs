@@ -182,6 +182,11 @@ pub fn identity(_: &Path, metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
+/// Whether the metadata of an open file and of the file at its path are those of different files.
+pub fn is_renamed(open: &Metadata, at_path: &Metadata) -> bool {
+    (open.dev(), open.ino()) != (at_path.dev(), at_path.ino())
+}
+
 /// Creates a symbolic link.
 pub fn symlink(to: impl AsRef<Path>, path: &Path) -> Result<()> {
     std::os::unix::fs::symlink(to, path)

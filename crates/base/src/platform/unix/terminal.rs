@@ -34,6 +34,13 @@ pub fn on_signal(signals: &[i32], name: &str, then: impl FnOnce() + Send + 'stat
     std::thread::Builder::new().name(name.to_owned()).spawn(wait).map(drop)
 }
 
+/// Calls `then` at each arrival of a signal, in a thread with this name.
+pub fn on_each_signal(signal: i32, name: &str, mut then: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([signal])?;
+    let wait = move || signals.forever().for_each(|_| then());
+    std::thread::Builder::new().name(name.to_owned()).spawn(wait).map(drop)
+}
+
 /// Suspends this process until it is continued, as Ctrl-Z does. Does nothing on Windows.
 pub fn stop_self() {
     // If this fails, the process simply keeps running.

@@ -144,6 +144,11 @@ pub fn identity(path: &Path, _: &Metadata) -> Option<(u64, u64)> {
     Some((file.volume_serial_number(), file.file_index()))
 }
 
+/// The metadata has no number of the file, but a file keeps the time of its creation when it is renamed.
+pub fn is_renamed(open: &Metadata, at_path: &Metadata) -> bool {
+    open.created().ok() != at_path.created().ok()
+}
+
 /// Creates a symbolic link. Unless developer mode is on, the system lets only administrators do that; the error is
 /// `PermissionDenied` then.
 pub fn symlink(to: impl AsRef<Path>, path: &Path) -> Result<()> {

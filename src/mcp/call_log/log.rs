@@ -1,0 +1,132 @@
+//! Opens the audit log of a server, takes its lines, and refuses calls while it cannot be written.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::line::Line;
+use super::queue::{Job, State};
+use super::writer::Writer;
+use crate::mcp::config::Config;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::platform;
+use mcpkg_base::rolling::Rolling;
+use mcpkg_store::{Store, audit_logs};
+
+/// The maximum number of lines that wait for the disk: about 4 MiB.
+const MAX_QUEUED: usize = 10_000;
+
+/// How often a call looks for space in a full queue.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The audit log of a running server, and the thread that writes it.
+pub(in crate::mcp) struct CallLog {
+    jobs: Sender<Job>,
+    state: Arc<State>,
+    required: bool,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl CallLog {
+    /// Opens the log that the configuration names, if it names one, and starts its thread.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` if the file cannot be opened.
+    pub(in crate::mcp) fn open(store: &Store, config: &Config) -> Result<Option<Arc<Self>>> {
+        let Some(settings) = &config.audit_log else { return Ok(None) };
+        let path = std::path::absolute(&settings.path).map_err(|error| disk::failed("open", &settings.path, error))?;
+        let file = Rolling::open(&path, settings.size, settings.keep)
+            .map_err(|error| disk::failed("open the audit log", &path, error))?;
+        if let (Some(host), Some(path)) = (platform::host(), path.to_str())
+            && store.read(|db| audit_logs::get(db, &host))?.as_deref() != Some(path)
+            && let Err(error) = store.write(|db| audit_logs::set(db, &host, path))
+        {
+            // Only `doctor` needs this, and a read-only database can be served.
+            tracing::warn!(%error, "cannot record where the audit log is");
+        }
+        let (jobs, queue) = channel();
+        let state: Arc<State> = Arc::default();
+        let writer = Writer::new(file, Arc::clone(&state), store.clone());
+        let thread = thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || writer.run(&queue))
+            .map_err(|error| Error::internal("cannot start the thread `audit`").with_source(error))?;
+        let again = jobs.clone();
+        mcpkg_base::process::on_hang_up(move || drop(again.send(Job::Reopen)))
+            .map_err(|error| Error::internal("cannot handle signals").with_source(error))?;
+        let thread = Mutex::new(Some(thread));
+        Ok(Some(Arc::new(Self { jobs, state, required: settings.required, thread })))
+    }
+
+    /// Lets a call begin. If the log is required, waits while too many lines wait for the disk.
+    ///
+    /// # Errors
+    /// `E_AUDIT_FAILED` if the log is required and cannot be written.
+    pub(in crate::mcp) fn admit(&self) -> Result<()> {
+        while !self.may_begin()? {
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Like [`CallLog::admit`], for callers on threads that must not block.
+    pub(in crate::mcp) async fn admit_aside(&self) -> Result<()> {
+        while !self.may_begin()? {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    fn may_begin(&self) -> Result<bool> {
+        if !self.required {
+            return Ok(true);
+        }
+        if self.state.is_failing.load(Ordering::Relaxed) {
+            let why = "The server cannot write its audit log, so it refuses all calls until it can";
+            return Err(Error::new(Code::AuditFailed, why)
+                .hint("ask the administrator of the server to free disk space or to fix the file's permissions"));
+        }
+        Ok(self.state.queued.load(Ordering::Relaxed) < MAX_QUEUED)
+    }
+
+    /// Returns whether calls are refused now.
+    pub(in crate::mcp) fn refuses(&self) -> bool {
+        self.required && self.is_failing()
+    }
+
+    pub(in crate::mcp) fn is_failing(&self) -> bool {
+        self.state.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of lines that were lost since the server started.
+    pub(in crate::mcp) fn lost(&self) -> u64 {
+        self.state.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns why the log cannot be written, without the path.
+    pub(in crate::mcp) fn problem(&self) -> Option<String> {
+        self.state.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Queues a line. A log that is not required loses the line if the queue is full. If it is required, `admit` has
+    /// kept the queue short enough, up to the calls that were already running.
+    pub(super) fn push(&self, line: Line) {
+        if !self.required && self.state.queued.load(Ordering::Relaxed) >= MAX_QUEUED {
+            self.state.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.state.queued.fetch_add(1, Ordering::Relaxed);
+        let _ = self.jobs.send(Job::Write(Box::new(line)));
+    }
+
+    /// Writes the queue and ends the thread.
+    pub(in crate::mcp) fn finish(&self) {
+        let _ = self.jobs.send(Job::End);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
