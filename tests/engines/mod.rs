@@ -22,6 +22,7 @@ mod moving;
 mod opening;
 mod poolers;
 mod pruning;
+mod rolling;
 mod two;
 mod writing;
 

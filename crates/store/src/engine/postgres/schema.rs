@@ -1,6 +1,10 @@
 //! The schema `mcpkg` of a database on a PostgreSQL server: finds its version, and migrates it to the newest one.
 
+use std::time::Duration;
+
+use postgres::error::SqlState;
 use postgres::{Client, NoTls};
+use refinery_core::error::Kind;
 
 use super::address::SCHEMA;
 use super::client::LONG;
@@ -37,6 +41,14 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// The last schema version whose search index treated a whole run of letters in a script without spaces as one word.
 const WITH_RUNS: i64 = 1;
+
+/// How long a migration waits for a table that a transaction of a running server uses. PostgreSQL looks for deadlocks
+/// after a second, and would end either of the two. So the migration gives up before, and the servers go on.
+const TABLE: &str = "500ms";
+
+/// How often a migration tries to get all its tables, and how long it waits in between.
+const ATTEMPTS: usize = 100;
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// The content of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,10 +151,19 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     // Without a limit: another process may be migrating for a long time.
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})")).map_err(failed)?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(failed)?;
-    let applied = apply(client).map_err(|error| {
-        use refinery_core::error::Kind::{DivergentVersion, MissingVersion};
+    client.batch_execute(&format!("SET lock_timeout = '{TABLE}'")).map_err(failed)?;
+    // An attempt is one transaction, so one that gives up has changed nothing.
+    let mut attempts = 1;
+    let applied = loop {
+        match apply(client) {
+            Err(error) if attempts < ATTEMPTS && is_locked(&error) => attempts += 1,
+            applied => break applied,
+        }
+        std::thread::sleep(AGAIN);
+    };
+    let applied = applied.map_err(|error| {
         match error.kind() {
-            DivergentVersion(..) | MissingVersion(..) => Error::new(
+            Kind::DivergentVersion(..) | Kind::MissingVersion(..) => Error::new(
                 Code::MigrationDiverged,
                 format!("The database's migration history does not match this version of mcpkg: {error}"),
             )
@@ -153,6 +174,13 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     });
     client.batch_execute(&format!("SELECT pg_advisory_unlock({MIGRATION})")).map_err(failed)?;
     applied
+}
+
+/// Returns whether a migration gave up waiting for a table.
+fn is_locked(error: &refinery_core::Error) -> bool {
+    let Kind::Connection(_, source) = error.kind() else { return false };
+    let found = source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
+    found == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
 fn apply(client: &mut Client) -> std::result::Result<(), refinery_core::Error> {
