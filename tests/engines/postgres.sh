@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the store, the shell, the faces, tools, workspaces, workflows and the stories, or those whose names hold one of the words given, with a
+# Runs the tests of the store, the shell, the console, the faces, tools, workspaces, workflows and the stories, or those whose names hold one of the words given, with a
 # database on a PostgreSQL of its own instead of each file. Says "skipped: why" where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -27,7 +27,7 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 )
 words=("$@")
 if [ "${#words[@]}" = 0 ]; then
-    words=(http:: journeys:: mcp:: store:: cli:: properties:: sync:: deploy:: tools:: workspace:: workflow:: f23)
+    words=(http:: journeys:: mcp:: store:: cli:: console:: properties:: sync:: deploy:: tools:: workspace:: workflow:: f23)
     # These are about sandboxes, git and other hosts, or kill a command again and again: the same whatever the database is. They pass
     # with their words.
     for same in faults::tools tools::{escapes,hostile_registry,limits,lively,runners} workspace::{building,differential,faults,histories,killed}; do

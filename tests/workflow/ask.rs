@@ -28,7 +28,7 @@ forge) printf '%s\n' '{"type":"assistant","message":{"content":[{"type":"text","
 esac
 if [ -f mcpkg.json ]; then
     program=$(sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' mcpkg.json)
-    words=$(sed -n '/"args"/,/]/s/^ *"\([^:]*\)",\{0,1\}$/\1/p' mcpkg.json)
+    words=$(sed -n '/"args"/,/]/s/^ *"\(.*\)",\{0,1\}$/\1/p' mcpkg.json)
 else
     for word; do
         case $word in
