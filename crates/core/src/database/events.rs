@@ -5,9 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
+use super::filter::{project, since};
+use super::undo::{self, Status};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
-use mcpkg_base::clock::{self, Millis, rfc3339};
-use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_store::Db;
 use mcpkg_store::events::{self, Event, Filter};
 
@@ -34,6 +36,10 @@ pub struct Events {
     #[arg(short, long)]
     #[serde(default)]
     follow: bool,
+    /// Also show which events `mcpkg undo` can undo
+    #[arg(long, conflicts_with = "follow")]
+    #[serde(default)]
+    undo: bool,
 }
 
 fn default_limit() -> u32 {
@@ -71,6 +77,10 @@ impl Operation for Events {
             let events = named(db, &filter, limit)?;
             Ok((events, if self.follow { events::newest(db)? } else { 0 }))
         })?;
+        if self.undo {
+            let statuses = context.store.read(|db| undo::alone(context, db, &events))?;
+            return Ok(with_undo(&events, &statuses));
+        }
         if !self.follow {
             return Ok(reply(&events));
         }
@@ -100,18 +110,6 @@ const BATCH: usize = 1_000;
 
 const POLL: std::time::Duration = std::time::Duration::from_millis(200);
 
-pub(super) fn since(context: &Context, text: &str) -> Result<Millis> {
-    clock::since::parse(text, context.clock.now()).map_err(|why| {
-        Error::new(Code::InvalidArgument, format!("--since '{}' {why}", text.escape_debug())).hint(clock::since::HINT)
-    })
-}
-
-/// Returns the project of `--project`. A project selected in any other way, such as by the current folder, does not
-/// filter the audit trail.
-pub(super) fn project(context: &Context) -> Option<&str> {
-    context.selection.named.as_deref().filter(|_| context.selection.named_by == "--project")
-}
-
 fn named(db: &Db<'_>, filter: &Filter<'_>, limit: usize) -> Result<Vec<Event>> {
     let mut events = events::filtered(db, filter, limit)?;
     events::with_names(db, &mut events)?;
@@ -122,9 +120,36 @@ fn reply(events: &[Event]) -> Reply {
     let table = Table {
         columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME", "SESSION"],
         rows: events.iter().map(row).collect(),
-        empty: "No events yet".to_owned(),
+        empty: EMPTY.to_owned(),
     };
     Reply::new(Body::Table(table), json!({ "events": events }))
+}
+
+const EMPTY: &str = "No events yet";
+
+/// Like [`reply`], with the status that an undo of each event would have.
+fn with_undo(events: &[Event], statuses: &[Status]) -> Reply {
+    let word = |status: &Status| match status {
+        Status::In => "yes",
+        Status::Stop => "changed later",
+        Status::Out => "",
+    };
+    let rows = events.iter().zip(statuses).map(|(event, status)| {
+        let mut cells = row(event);
+        cells.insert(7, word(status).to_owned());
+        cells
+    });
+    let table = Table {
+        columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME", "UNDO", "SESSION"],
+        rows: rows.collect(),
+        empty: EMPTY.to_owned(),
+    };
+    let data = events.iter().zip(statuses).map(|(event, status)| {
+        let mut data = json!(event);
+        data["undo"] = json!(status);
+        data
+    });
+    Reply::new(Body::Table(table), json!({ "events": data.collect::<Vec<_>>() }))
 }
 
 /// Returns an event's subject for people: its name and the last characters of its id, which commands accept as the id.

@@ -8,6 +8,7 @@ mod backup;
 mod check;
 mod compact;
 mod events;
+mod filter;
 mod health;
 mod init;
 mod limit;

@@ -82,7 +82,8 @@ impl Operation for Up {
         Run the command again after you changed a file: it shows and writes only the difference. With --yes, mcpkg \
         leaves out what only a person can allow, such as programs that agents would start, lists it, and exits with \
         status 3.\n\n\
-        `mcpkg up --undo` restores every file of the folder and of the agents' configuration, byte for byte.";
+        `mcpkg up --undo` restores every file of the folder and of the agents' configuration, byte for byte.\n\n\
+        Afterwards, `mcpkg console` shows what your agents change and what they ask for.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg up",
         "mcpkg up --dry-run",

@@ -9,4 +9,4 @@
 pub(super) mod operation;
 mod plan;
 
-pub use plan::{EventFilter, Later, Line, Preview, Status, preview};
+pub use plan::{EventFilter, Later, Line, Preview, Status, alone, preview};

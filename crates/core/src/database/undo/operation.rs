@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{EventFilter, Preview, Status, preview};
 use crate::database::GROUP;
-use crate::database::events::{project, since};
+use crate::database::filter::{project, since};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::Result;

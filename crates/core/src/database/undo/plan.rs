@@ -118,6 +118,24 @@ pub fn preview(context: &Context, db: &Db<'_>, asked: &EventFilter) -> Result<Pr
     planner.end()
 }
 
+/// Returns the status that each event would have in an undo of it alone.
+pub fn alone(context: &Context, db: &Db<'_>, events: &[Event]) -> Result<Vec<Status>> {
+    let is_deploy = |event: &Event| {
+        context.domains.iter().flat_map(|domain| domain.undo.alone).any(|(kind, _)| *kind == event.kind)
+    };
+    let status = |event: &Event| {
+        if event.outcome == "ok" && is_deploy(event) {
+            return Ok(Status::In);
+        }
+        let mut planner = Planner { context, db, mine: vec![event.seq], items: BTreeMap::new(), lines: Vec::new() };
+        planner.event(event, &EventFilter::default())?;
+        let preview = planner.end()?;
+        let first = [Status::In, Status::Stop].into_iter().find(|status| preview.count(*status) > 0);
+        Ok(first.unwrap_or(Status::Out))
+    };
+    events.iter().map(status).collect()
+}
+
 /// Returns the events to undo, oldest first.
 fn selected(db: &Db<'_>, asked: &EventFilter) -> Result<Vec<Event>> {
     let mut events = Vec::new();
