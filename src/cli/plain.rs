@@ -263,7 +263,10 @@ impl Plain<'_> {
             return self.output.print(&format!("{}\n", list.empty));
         }
         for (at, row) in rows.iter().enumerate().skip(first).take(ROWS) {
-            let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text()).filter(|text| !text.is_empty()).collect();
+            let word = |sign: &str| list.signs.iter().find(|(known, _)| *known == sign).map(|(_, words)| *words);
+            let first = row.cells.first().map(|cell| word(cell.text()).unwrap_or(cell.text()));
+            let others = row.cells.iter().skip(1).map(|cell| cell.text());
+            let cells: Vec<&str> = first.into_iter().chain(others).filter(|text| !text.is_empty()).collect();
             self.output.print(&format!("{}. {}.\n", at + 1, cells.join(". ").trim_end_matches('.')))?;
         }
         match rows.len().saturating_sub(first + ROWS) {

@@ -22,11 +22,11 @@ impl App {
 
     /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
     pub(super) fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
-        match self.open_editor().map(|editor| &editor.lower) {
+        match self.open_editor().map(|editor| (editor.asks(), &editor.lower)) {
             None => false,
-            Some(Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_)) => self.question_key(key, tasks),
-            Some(Lower::Picker(_)) => self.picker_key(key, tasks),
-            Some(Lower::Findings | Lower::Plan) => self.plain_key(key, tasks),
+            Some((true, _)) => self.question_key(key, tasks),
+            Some((_, Lower::Picker(_))) => self.picker_key(key, tasks),
+            Some(_) => self.plain_key(key, tasks),
         }
     }
 
@@ -218,7 +218,7 @@ impl App {
             KeyCode::Esc => editor.lower = Lower::Findings,
             _ => {
                 editor.lower = Lower::Findings;
-                return self.editor_key(key, tasks);
+                return self.plain_key(key, tasks);
             }
         }
         true

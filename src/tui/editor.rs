@@ -13,6 +13,7 @@ use ratatui_textarea::{CursorMove, TextArea};
 
 use super::history::{Cursor, History};
 use super::message::Version;
+use super::question::Drawn;
 
 /// The content of the lower pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +111,8 @@ pub struct Editor {
     pub top: usize,
     /// The first visible line of the lower pane.
     pub scroll: usize,
+    /// When the question of the lower pane was drawn.
+    pub asked: Drawn,
     /// The number of the latest request for picker rows.
     pub requests: u64,
     /// The pointer of the row to select when the next form arrives.
@@ -143,6 +146,7 @@ impl Editor {
             has_plan: false,
             top: 0,
             scroll: 0,
+            asked: Drawn::default(),
             requests: 0,
             wanted: None,
             history: History::default(),
@@ -241,6 +245,16 @@ impl Editor {
     pub fn name(&self) -> &str {
         let lines = self.buffer.lines().iter().map(String::as_str);
         mcpkg_console::document::named(lines).unwrap_or(&self.document.name)
+    }
+
+    /// Shows a question in the lower pane.
+    pub fn ask(&mut self, question: Lower) {
+        (self.lower, self.scroll, self.asked) = (question, 0, Drawn::default());
+    }
+
+    /// Returns whether the lower pane waits for an answer.
+    pub fn asks(&self) -> bool {
+        matches!(self.lower, Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_))
     }
 
     /// Returns the question that the lower pane asks.

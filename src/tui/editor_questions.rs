@@ -49,8 +49,7 @@ impl App {
         if !editor.is_changed() {
             return self.back(tasks);
         }
-        editor.lower = Lower::Lost(mcpkg_console::editor::lost(&editor.document, &editor.text()));
-        editor.scroll = 0;
+        editor.ask(Lower::Lost(mcpkg_console::editor::lost(&editor.document, &editor.text())));
         self.put_question();
     }
 
@@ -75,8 +74,7 @@ impl App {
         let Some(editor) = self.open_editor() else { return };
         let (text, document) = (editor.text(), &editor.document);
         tasks.push(Task::Work(editor.version(), text.clone(), Work::Mean(Box::new(document.clone()))));
-        editor.lower = Lower::Difference(mcpkg_console::editor::difference(document, &text));
-        editor.scroll = 0;
+        editor.ask(Lower::Difference(mcpkg_console::editor::difference(document, &text)));
         self.put_question();
     }
 

@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Typing};
 use super::draw::offered;
-use super::level::{Level, Shown};
+use super::level::Level;
 use super::message::Task;
 
 impl App {
@@ -25,16 +25,27 @@ impl App {
             return self.answer(key, at);
         }
         if is_control(key, 'c') {
-            return self.leave(tasks);
+            return self.leave(Some(at), tasks);
         }
-        self.is_leaving = false;
+        self.leaving = None;
         if self.open_failure(key) {
             return;
         }
         if self.typing != Typing::Nothing {
             return self.type_key(key, tasks);
         }
+        if self.level().editor.as_ref().is_some_and(|editor| editor.asks() && !editor.asked.takes(at)) {
+            return;
+        }
         self.message = None;
+        if let Some(undo) = self.undoable.take().filter(|_| key.code == KeyCode::Char('u')) {
+            return self.open(Place::Undo(undo), tasks);
+        }
+        self.command_key(key, tasks);
+    }
+
+    /// Handles a key that is a command of the editor or the screen.
+    fn command_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if self.level().editor.is_some() && self.editor_key(key, tasks) {
             return;
         }
@@ -58,7 +69,7 @@ impl App {
             }
             _ => {}
         }
-        if !asking.takes(at) {
+        if !asking.drawn.takes(at) {
             return;
         }
         // Esc and Ctrl-C mean no at once, even if the user has not read the question to its end.
@@ -112,7 +123,7 @@ impl App {
                 return;
             }
             self.typing = Typing::Nothing;
-            if self.level().place == Place::Palette && self.level().filter.is_empty() {
+            if self.level().opens_typing() && self.level().filter.is_empty() {
                 self.back(tasks);
             }
             return;
@@ -135,16 +146,18 @@ impl App {
     }
 
     fn filter_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
-        let is_palette = self.level().place == Place::Palette;
+        let (is_open, page) = (self.level().opens_typing(), isize::try_from(self.page.max(1)).unwrap_or(1));
         match key.code {
             KeyCode::Enter => {
                 self.typing = Typing::Nothing;
-                if is_palette {
+                if is_open {
                     self.enter(tasks);
                 }
             }
             KeyCode::Up => self.level_mut().step(-1),
             KeyCode::Down => self.level_mut().step(1),
+            KeyCode::PageUp => self.level_mut().step(-page),
+            KeyCode::PageDown => self.level_mut().step(page),
             KeyCode::Backspace => drop(self.level_mut().filter.pop()),
             KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.level_mut().filter.push(c),
             _ => {}
@@ -237,7 +250,7 @@ impl App {
                     self.back(tasks);
                 }
             }
-            KeyCode::Char('q') if self.is_root() => self.leave(tasks),
+            KeyCode::Char('q') if self.is_root() => self.leave(None, tasks),
             KeyCode::Char('q') => self.back(tasks),
             key if self.ask_key(key, tasks) => {}
             KeyCode::Enter => self.enter(tasks),
@@ -281,14 +294,26 @@ impl App {
         }
     }
 
-    /// Opens the help, which begins with the keys of the top screen.
+    /// Opens the help, which begins with the keys of the top screen. Typing filters it at once.
     fn help(&mut self) {
         if self.level().place == Place::Help {
             return;
         }
         let mut level = Level::new(Place::Help);
-        level.shown = Shown::Screen(Box::new(keys::screen(&offered(self))));
+        level.take(Box::new(keys::screen(&offered(self))));
         self.stacks[self.root].push(level);
+        self.typing = Typing::Filter;
+    }
+
+    /// Closes the help, and presses the first key of its selected row.
+    fn press_selected(&mut self, tasks: &mut Vec<Task>) {
+        let Some(row) = self.level().selected_row() else { return };
+        let keys = row.cells.first().map(|cell| cell.text().to_owned()).unwrap_or_default();
+        self.back(tasks);
+        match key_named(&keys) {
+            Some(key) => self.command_key(key, tasks),
+            None => self.say(Tone::Plain, &format!("These keys work without the help: {keys}")),
+        }
     }
 
     fn form_char(&mut self, c: char, tasks: &mut Vec<Task>) -> bool {
@@ -338,6 +363,9 @@ impl App {
             }
             return;
         }
+        if self.level().place == Place::Help {
+            return self.press_selected(tasks);
+        }
         let level = self.level_mut();
         if (level.has_columns() || level.in_preview) && level.unfold() {
             return;
@@ -374,8 +402,6 @@ impl App {
                 let last = match level.shown_diff() {
                     // The cursor goes to the last row, and the screen follows it.
                     Some(diff) => diff.rows(&level.diff).len().saturating_sub(1),
-                    // Long lines of the help wrap, so fewer of them fit on a page. Drawing limits the scroll further.
-                    None if level.place == Place::Help => level.lines().len().saturating_sub(1),
                     None => level.lines().len().saturating_sub(page),
                 };
                 level.scroll = level.scroll.saturating_add_signed(by).min(last);
@@ -388,22 +414,39 @@ impl App {
         self.level_mut().form()
     }
 
-    fn leave(&mut self, tasks: &mut Vec<Task>) {
+    /// Leaves the console. If something would be lost, warns first; then Ctrl-C leaves, if it was pressed (`at`) after the
+    /// warning was drawn.
+    fn leave(&mut self, at: Option<Instant>, tasks: &mut Vec<Task>) {
         let unsaved = self.stacks.iter().flatten().any(Level::is_unsaved);
         let warning = match (unsaved, self.is_asking()) {
-            _ if self.is_leaving => None,
+            _ if self.leaving.zip(at).is_some_and(|(warning, at)| warning.takes(at)) => None,
             (true, _) => Some("There is unsaved text. Press Ctrl-C again to throw it away, esc to stay"),
             (false, true) => Some("An agent is still running. Press Ctrl-C again to end it, esc to stay"),
             (false, false) => None,
         };
         match warning {
             Some(warning) => {
-                self.is_leaving = true;
+                self.leaving.get_or_insert_default();
                 self.say(Tone::Warning, warning);
             }
             None => tasks.push(Task::Quit),
         }
     }
+}
+
+/// Returns the first of the keys that a row of the help names, such as `:` for `: Ctrl-P`. `None` if it is not a single
+/// key.
+fn key_named(keys: &str) -> Option<KeyEvent> {
+    let name = keys.split([' ', ',']).find(|name| !name.is_empty()).unwrap_or(keys);
+    let mut letters = name.chars();
+    let code = match name {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "Tab" => KeyCode::Tab,
+        "space" => KeyCode::Char(' '),
+        _ => KeyCode::Char(letters.next().filter(|_| letters.next().is_none())?),
+    };
+    Some(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
 pub(super) fn is_control(key: KeyEvent, letter: char) -> bool {

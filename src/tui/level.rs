@@ -169,6 +169,11 @@ impl Level {
         self.selected = rows[chosen[next]].id.clone();
     }
 
+    /// Returns whether the screen opens with its filter, so that typing narrows it at once.
+    pub fn opens_typing(&self) -> bool {
+        matches!(self.place, Place::Palette | Place::Help)
+    }
+
     /// Returns whether the level is an editor whose text is not saved.
     pub fn is_unsaved(&self) -> bool {
         self.editor.as_ref().is_some_and(|editor| editor.is_changed())
@@ -207,7 +212,7 @@ impl Level {
     pub fn look(&self) -> Option<&Place> {
         match self.place {
             Place::Palette => None,
-            _ => self.selected_row()?.look.as_ref(),
+            _ => self.selected_row()?.look.as_ref().filter(|place| place.has_preview()),
         }
     }
 

@@ -15,9 +15,11 @@ mod failure;
 mod history;
 mod keys;
 mod level;
+mod loading;
 mod message;
 mod question;
 mod results;
+mod running;
 mod terminal;
 mod worker;
 
@@ -69,8 +71,10 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 task => workers.take(task),
             }
         }
+        // A key that is read while the frame is written may answer its question.
+        let drawn = Instant::now();
         terminal.draw(&mut app)?;
-        app.drawn(Instant::now());
+        app.drawn(drawn);
         let Ok(message) = messages.recv() else { return Ok(()) };
         tasks.extend(app.update(message));
         // Handle more messages before the next draw, until none arrives for 2 ms or a message leads to a task. Stop at a

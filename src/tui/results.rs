@@ -111,8 +111,7 @@ impl App {
                 let what = format!("{who} {did} in the meantime; nothing was overwritten");
                 if let Some(editor) = editor {
                     editor.document.follow(&versions);
-                    editor.lower = Lower::Meanwhile(Box::new(versions));
-                    editor.scroll = 0;
+                    editor.ask(Lower::Meanwhile(Box::new(versions)));
                 }
                 self.say(Tone::Warning, &what);
             }

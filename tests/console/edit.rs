@@ -28,7 +28,7 @@ fn a_draft_is_fixed_by_a_key_reviewed_and_saved() {
     screen.wait("DRAFT");
     screen.wait("1 error");
     screen.keys("e");
-    screen.wait("f fixes it");
+    screen.wait("e edit  + step  f fix");
     screen.keys("f");
     screen.wait("inputs.region }}");
     screen.wait_until(|text| !text.contains("unknown_input_ref"), "the finding is gone");
@@ -57,7 +57,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     screen.keys("5");
     screen.wait("> app");
     screen.keys("e");
-    screen.wait("e edit  f fix");
+    screen.wait("e edit  + step  f fix");
     screen.keys("E");
     screen.wait("# mine");
     assert!(!ground.scratch.ok(&["workflow", "show", "app"]).contains("# mine"));
@@ -66,7 +66,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     screen.keys("y");
     screen.wait("> app");
     screen.keys("e");
-    screen.wait("e edit  f fix");
+    screen.wait("e edit  + step  f fix");
     screen.keys("E");
     screen.wait("# mine");
     screen.keys("s");

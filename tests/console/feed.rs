@@ -74,7 +74,7 @@ fn undoing_all_of_an_agent_leaves_its_requests_open_until_space_includes_them() 
     assert!(shell.contains("Would undo 3 changes, deny 1 request"), "{shell}");
     let context = ground.scratch.context();
     let (feed, _) = list(&Place::Feed, &context);
-    let first = feed.iter().find(|row| row.cells[2].text() == "prompt create one").expect("an event");
+    let first = feed.iter().find(|row| row.cells[3].text() == "prompt create one").expect("an event");
     let all = other(first, 'U');
     // An earlier event of the same second is not undone.
     let (rows, undo) = list(&all, &context);
@@ -96,4 +96,47 @@ fn undoing_all_of_an_agent_leaves_its_requests_open_until_space_includes_them() 
     assert_eq!(words(&rows)[0], "-- | prompt one | left out");
     assert_eq!(undo.as_deref(), Some("undo 1 change, deny 1 request"));
     assert_eq!(other(&rows[0], ' '), with_request);
+}
+
+#[test]
+fn signs_say_what_can_be_undone_and_a_deleted_item_is_brought_back() {
+    let scratch = Scratch::with_project_here();
+    scratch.ok(&["prompt", "create", "review", "One."]);
+    scratch.ok(&["prompt", "update", "review", "--content", "Two."]);
+    scratch.ok(&["prompt", "create", "other", "x"]);
+    scratch.ok(&["prompt", "delete", "other"]);
+    let context = scratch.context();
+    let (rows, _) = list(&Place::Feed, &context);
+    let sign = |of: &str| {
+        let row = rows.iter().find(|row| row.cells[3].text() == of).unwrap_or_else(|| panic!("{of}"));
+        (row.cells[0].text().to_owned(), text(row.look.as_ref().expect("a place"), &context))
+    };
+    let is = |of: &str, wanted: &str, words: &str| {
+        let (sign, shown) = sign(of);
+        assert!(sign == wanted && shown.contains(words), "{of}: {sign} {shown}");
+    };
+    is("prompt update review", "u", "u can undo it");
+    is("prompt create review", "!", "somebody changed the item later");
+    is("prompt delete other", "u", "u can undo it");
+    // An undo of the first creation alone would stop, and the shell says the same.
+    let events = scratch.json(&["events", "--undo"])["events"].clone();
+    let words: Vec<&str> =
+        events.as_array().expect("events").iter().rev().take(4).filter_map(|event| event["undo"].as_str()).collect();
+    assert_eq!(words, ["in", "out", "in", "stop"]);
+    let table = scratch.ok(&["events", "--undo"]);
+    assert!(table.contains("changed later") && table.contains("yes"), "{table}");
+    let Some(mut screen) = super::console(&scratch, &[]) else { return };
+    screen.wait("Inbox");
+    screen.keys("3");
+    screen.wait("DELETED");
+    screen.keys("/other\r");
+    screen.wait("/ other");
+    screen.keys("b");
+    screen.wait("bring back revision 1");
+    screen.keys("a");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Undid 1 change");
+    screen.wait_until(|text| !text.contains("DELETED"), "nothing is deleted any more");
+    assert!(scratch.ok(&["prompt", "list"]).contains("other"));
 }

@@ -110,7 +110,7 @@ fn each_place_opens_and_q_leaves() {
     screen.keys("?");
     screen.wait("every screen, item and operation");
     screen.keys("\u{1b}");
-    screen.wait_until(|text| text.contains(" All\n"), "the list of lists");
+    screen.wait_until(|text| !text.contains("TYPING"), "the list of lists");
     screen.keys(":prompt crea");
     screen.wait("prompt create");
     screen.keys("\r");

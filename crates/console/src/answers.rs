@@ -39,7 +39,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         let call = approve.option("--reads", &catalog).option("--for", &format!("{HOURS}h"));
         list.push(row(&format!("reads of {catalog} until {end}"), &asker, call));
     }
-    let list = List { columns: &[], rows: list, empty: "", is_narrow: false };
+    let list = List { columns: &[], rows: list, empty: "", is_narrow: false, ..List::default() };
     let screen = Screen::list(format!("Inbox > Approve: {what}"), list);
     Ok(if text(&data, "state") == "pending" {
         screen

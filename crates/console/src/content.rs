@@ -6,13 +6,14 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation, entry};
-use crate::data::{number, rows, text, texts};
+use crate::data::{number, rows, text, texts, time};
 use crate::diff as diffs;
 use crate::pages;
-use crate::place::{Part, Place};
+use crate::place::{Part, Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
 use crate::seen::{self, AS_AGENTS_SEE_IT, VIEWS};
+use crate::time::exact;
 
 pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     let new = Action::open('+', "new", Place::New);
@@ -50,14 +51,41 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     section("INSTRUCTIONS", instructions.into_iter().map(resource).collect(), false, "");
     let of = "resources and instructions";
     section("RESOURCES", others.into_iter().map(resource).collect(), resources.has_more, of);
+    section("DELETED", deleted(context)?, false, "");
     let title = pages::titled("Content", &list);
     let list = List {
         columns: &[],
         rows: list,
         empty: "The project is empty. + creates a prompt; `mcpkg import .` takes in what a folder holds.",
         is_narrow: true,
+        ..List::default()
     };
     Ok(Screen::list(title, list).with([new]))
+}
+
+/// The number of events that are searched for deleted items.
+const RECENT: &str = "200";
+
+/// Returns a row for each deletion in the project that can still be undone, the newest first.
+fn deleted(context: &Context) -> Result<Vec<Row>> {
+    let project = context.read(|_, project| Ok(project.name.clone()))?;
+    let events = Invocation::new("events").flag("--undo").option("--limit", RECENT).read(context)?;
+    let is_deletion = |event: &&Value| {
+        let is_delete = text(event, "kind").ends_with(".delete");
+        is_delete && text(event, "undo") == "in" && text(event, "project") == project
+    };
+    let row = |event: &Value| {
+        let seq = event["seq"].as_i64().unwrap_or_default();
+        let undo = Place::Undo(Undo::Event(seq));
+        Row {
+            id: format!("deleted {seq}"),
+            cells: vec![Span::new(Tone::Dim, text(event, "subject"))],
+            look: Some(Place::Event(seq)),
+            actions: vec![Action::open('b', "bring back", undo)],
+            is_heading: false,
+        }
+    };
+    Ok(rows(&events, "events").iter().rev().filter(is_deletion).map(row).collect())
 }
 
 /// The maximum number of items that a search returns.
@@ -74,7 +102,10 @@ fn found(context: &Context, words: &str) -> Result<Screen> {
         FOUND.. => format!("Content: the best {FOUND} of more"),
         found => format!("Content: {found} found"),
     };
-    Ok(Screen::list(title, List { columns: &[], rows, empty: "Nothing matches the filter.", is_narrow: true }))
+    Ok(Screen::list(
+        title,
+        List { columns: &[], rows, empty: "Nothing matches the filter.", is_narrow: true, ..List::default() },
+    ))
 }
 
 /// A prompt, skill or resource that `mcpkg search` found.
@@ -141,7 +172,7 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
 /// Returns the actions for a prompt. Both `e` and `E` open `$EDITOR`, because the console cannot edit prompts itself.
 fn prompt_actions(name: &str) -> Vec<Action> {
     let edit = |key| Action::call(key, "edit", Invocation::new("prompt edit").with(name));
-    ['e', 'E'].map(edit).into_iter().chain(item_actions("prompt", name)).collect()
+    std::iter::once(edit('e')).chain(item_actions("prompt", name)).chain([edit('E')]).collect()
 }
 
 /// Lists the kinds of items that `+` can create. Each row opens a form.
@@ -157,7 +188,7 @@ pub fn new(context: &Context) -> Screen {
         })
     };
     let rows = makers.into_iter().filter_map(row).collect();
-    Screen::list("Content > new", List { columns: &[], rows, empty: "", is_narrow: false })
+    Screen::list("Content > new", List { rows, wraps: true, ..List::default() })
 }
 
 pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
@@ -209,6 +240,7 @@ pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u
 /// Lists the revisions of an item. Each of them can be restored.
 pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let data = Invocation::new(&format!("{noun} history")).with(name).read(context)?;
+    let now = context.clock.now();
     let row = |found: &Value| {
         let revision = number(found, "revision");
         let question = format!("Bring back revision {revision} of {name}? It becomes the newest revision.");
@@ -219,7 +251,7 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
                 Span::plain(&revision.to_string()),
                 Span::plain(text(found, "action")),
                 Span::new(Tone::Name, text(found, "actor")),
-                Span::new(Tone::Dim, text(found, "at")),
+                Span::new(Tone::Dim, &time(found, "at").map(|at| exact(at, now)).unwrap_or_default()),
             ],
             look: Some(match revision {
                 0 | 1 => place_of(noun, name),
@@ -234,6 +266,7 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
         rows: rows(&data, "revisions").iter().map(row).collect(),
         empty: "No revisions.",
         is_narrow: true,
+        ..List::default()
     };
     Ok(Screen::list(format!("Trail of {noun} {name}"), list))
 }

@@ -141,6 +141,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
         rows: list,
         empty: "Nothing to deploy. Earlier deploys can be brought back.",
         is_narrow: false,
+        ..List::default()
     };
     let mut apply = Invocation::new("deploy").flag("--apply");
     if !left.is_empty() {

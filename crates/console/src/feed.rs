@@ -21,7 +21,7 @@ const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Screen> {
     let (view, shown) = (part.view, part.rows / 2);
     // Read one event more than is shown, to know whether there are others.
-    let data = Invocation::new("events").option("--limit", &(shown + 1).to_string()).read(context)?;
+    let data = Invocation::new("events").flag("--undo").option("--limit", &(shown + 1).to_string()).read(context)?;
     let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
     let has_more = events.len() > shown;
     events.truncate(shown);
@@ -62,10 +62,11 @@ pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Scree
         runs => format!("{title}; {} marked", count(runs as u64, "run")),
     };
     let list = List {
-        columns: &["AT", "BY", "WHAT", ""],
+        columns: &["", "AT", "BY", "WHAT", ""],
         rows: list,
         empty: "Nothing has happened yet. Each change of a person or an agent appears here.",
-        is_narrow: false,
+        signs: SIGNS,
+        ..List::default()
     };
     let propose = (!marked.is_empty()).then(|| {
         // The id of a run begins with its time, so the steps of the workflow are in the order of the runs.
@@ -93,9 +94,9 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         // `E_CONSENT_REQUIRED` -> `consent required`
         refused => Span::new(Tone::Bad, &refused.trim_start_matches("E_").replace('_', " ").to_lowercase()),
     };
-    let can_undo = text(event, "outcome") == "ok";
+    let is_done = text(event, "outcome") == "ok";
     let mut actions: Vec<Action> = Vec::new();
-    if can_undo {
+    if is_done {
         actions.push(Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
     }
     let all = Following {
@@ -110,16 +111,18 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         "console" => "undo the console since here",
         _ => "undo this agent since here",
     };
-    if let Some(run) = run(event) {
+    if let Some(run) = run(event).filter(|_| is_done) {
         let others: Vec<String> = marked.iter().filter(|marked| *marked != run).cloned().collect();
         let more = (others.len() == marked.len()).then(|| run.to_owned());
         let marked: Vec<String> = others.into_iter().chain(more).collect();
-        actions.push(Action::switch(if marked.is_empty() { Place::Feed } else { Place::Marked(marked) }));
+        let place = if marked.is_empty() { Place::Feed } else { Place::Marked(marked) };
+        actions.push(Action::new(' ', "mark", Does::Replace(place)));
     }
     actions.push(Action::open('U', label, Place::Undo(Undo::By(all))));
     Row {
         id: seq.to_string(),
         cells: vec![
+            sign(event),
             Span::new(Tone::Dim, &time(event, "at").map(|at| exact(at, now)).unwrap_or_default()),
             Span::new(Tone::Name, text(event, "actor")),
             Span::plain(&format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
@@ -128,6 +131,20 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         look: Some(Place::Event(seq)),
         actions,
         is_heading: false,
+    }
+}
+
+const CAN_UNDO: &str = "u";
+const CHANGED_LATER: &str = "!";
+
+const SIGNS: &[(&str, &str)] = &[(CAN_UNDO, "can be undone"), (CHANGED_LATER, "changed later")];
+
+/// Returns the sign of an event.
+fn sign(event: &Value) -> Span {
+    match text(event, "undo") {
+        "in" => Span::new(Tone::Good, CAN_UNDO),
+        "stop" => Span::new(Tone::Warning, CHANGED_LATER),
+        _ => Span::plain(""),
     }
 }
 
@@ -142,7 +159,8 @@ fn subject(event: &Value) -> &str {
 /// Shows one event and, if possible, the item that it is about.
 pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
-    let data = Invocation::new("events").option("--after", &after).option("--limit", "1").read(context)?;
+    let data =
+        Invocation::new("events").flag("--undo").option("--after", &after).option("--limit", "1").read(context)?;
     let Some(event) = rows(&data, "events").first() else {
         return Ok(Screen::text("Feed > event", vec![Line::plain("The event was pruned.")]));
     };
@@ -154,6 +172,11 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
         field("project", text(event, "project")),
         field("outcome", text(event, "outcome")),
     ];
+    lines.extend(match text(event, "undo") {
+        "in" => Some(field("undo", "u can undo it")),
+        "stop" => Some(field("undo", "somebody changed the item later; u shows who")),
+        _ => None,
+    });
     lines.extend(details(context, event));
     Ok(Screen::text(format!("Feed > event {seq}"), lines))
 }
@@ -262,8 +285,11 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let list = List {
         columns: &["", "CHANGE", "UNDO"],
         rows: rows(&found, "changes").iter().filter(is_shown).map(row).collect(),
-        empty: "There is nothing to undo.",
-        is_narrow: false,
+        empty: match undo {
+            Undo::Event(_) => "There is nothing to undo.",
+            Undo::By(_) => "Nothing since this row can be undone. To undo more, press U on an older row of the feed.",
+        },
+        ..List::default()
     };
     let undone = rows(&found, "changes").iter().filter(|change| text(change, "status") == "in");
     let (requests, changes): (Vec<&Value>, Vec<&Value>) = undone.partition(|change| is_request(change));

@@ -107,6 +107,7 @@ pub fn screen(context: &Context, survey: Option<&Survey>) -> Result<Screen> {
         rows,
         empty: "Nothing waits for you. Requests of agents, drafts, changed files and failed runs appear here.",
         is_narrow: false,
+        ..List::default()
     };
     Ok(Screen::list(title, list))
 }

@@ -1,6 +1,6 @@
 //! The table of keys with their meanings, for the help screen and the documentation.
 
-use crate::screen::{Line, Screen, Tone};
+use crate::screen::{List, Row, Screen, Span, Tone};
 
 /// The meaning of a key, on every screen that offers it.
 pub struct Meaning {
@@ -10,11 +10,12 @@ pub struct Meaning {
 }
 
 /// The number of keys, at the beginning of [`KEYS`], that work on every screen.
-const EVERYWHERE: usize = 16;
+const EVERYWHERE: usize = 17;
 
 /// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
-    Meaning { keys: "arrows, h j k l, PgUp PgDn, g G", meaning: "move" },
+    Meaning { keys: "arrows, h j k l", meaning: "move" },
+    Meaning { keys: "PgUp PgDn, g G", meaning: "move by a page, to the beginning or the end" },
     Meaning { keys: "enter", meaning: "open; in a form, pick a value; in a list of answers, take the marked one" },
     Meaning { keys: "esc", meaning: "back" },
     Meaning { keys: "q", meaning: "close the screen; on the first one, leave" },
@@ -22,7 +23,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "1-6", meaning: "Inbox, Feed, Content, Deploy, Workflows, All" },
     Meaning { keys: ": Ctrl-P", meaning: "palette: every screen, item and operation" },
     Meaning { keys: "/", meaning: "filter: all words, and none after a !; in a text, find" },
-    Meaning { keys: "?", meaning: "keys of this place" },
+    Meaning { keys: "?", meaning: "keys of this place: type to filter, enter presses the marked one" },
     Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character, found text" },
     Meaning { keys: "v", meaning: "next view; in the editor, text or form" },
     Meaning { keys: "c", meaning: "copy the shell command" },
@@ -32,10 +33,13 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply, select; for an uncertain step, done" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
-    Meaning { keys: "n", meaning: "a note to the agent that asked; a or d sends it" },
-    Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
+    Meaning { keys: "n", meaning: "a note to whoever asked; a or d sends it" },
+    Meaning {
+        keys: "u",
+        meaning: "undo this change (u in the feed: possible, !: changed later); in the editor, the last edit",
+    },
     Meaning { keys: "U", meaning: "undo all changes of this agent, the shell or the console since here" },
-    Meaning { keys: "b", meaning: "bring back an older state" },
+    Meaning { keys: "b", meaning: "bring back an older state, or a deleted item" },
     Meaning { keys: "t", meaning: "trail of this item; what a draft changes" },
     Meaning { keys: "e", meaning: "edit here, or in $EDITOR if the console has no editor for it" },
     Meaning { keys: "E", meaning: "edit in $EDITOR; in the editor, the text as it is" },
@@ -45,13 +49,14 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "r", meaning: "run; retry a step; in an undo, all in again" },
     Meaning { keys: "z", meaning: "pause or resume" },
     Meaning { keys: "x", meaning: "stop what runs" },
-    Meaning { keys: "space", meaning: "in or out: a file, a hunk, a change; in a form, the next value, or type one" },
+    Meaning { keys: "space", meaning: "in or out: a file, a hunk, a change; mark a run; in a form, the next value" },
     Meaning { keys: "m", meaning: "mark a diff as reviewed, for yourself" },
     Meaning { keys: "P", meaning: "propose a workflow from the marked runs" },
     Meaning { keys: "+", meaning: "new; in the editor, a step or an input" },
     Meaning { keys: "@", meaning: "ask your agent" },
     Meaning { keys: "D", meaning: "delete; asks for the name. In the editor, throw the text away" },
-    Meaning { keys: "F2, F4, F6, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, pick, save, redo" },
+    Meaning { keys: "F2, F4, F6", meaning: "while typing a workflow: form, fix, pick" },
+    Meaning { keys: "Ctrl-S, Ctrl-R", meaning: "while typing a workflow: save, redo" },
 ];
 
 /// Returns whether a key is in the table.
@@ -60,23 +65,27 @@ pub fn is_known(key: char) -> bool {
     KEYS.iter().any(|row| row.keys.split([' ', ',']).any(|known| known == name))
 }
 
-/// Returns the help screen: first the keys of the current screen (`here`), then all keys with their meanings.
+/// Returns the help screen: first the keys of the current screen (`here`), then all keys with their meanings. The first
+/// cell of a row holds its keys.
 pub fn screen(here: &[(String, String)]) -> Screen {
-    let line = |keys: &str, meaning: &str| Line::of(Tone::Name, &format!("{keys:<14} ")).then(Tone::Plain, meaning);
-    let of = |key: &Meaning| line(key.keys, key.meaning);
-    let heading = |text: &str| Line::of(Tone::Strong, text);
-    let mut lines = Vec::new();
-    if !here.is_empty() {
-        lines.push(heading("Here"));
-        lines.extend(here.iter().map(|(key, words)| line(key, words)));
-        lines.push(Line::blank());
-    }
+    let row = |section: &str, keys: &str, meaning: &str| Row {
+        id: format!("{section} {keys}"),
+        cells: vec![Span::new(Tone::Name, keys), Span::plain(meaning)],
+        ..Row::default()
+    };
     let (everywhere, elsewhere) = KEYS.split_at(EVERYWHERE);
-    lines.push(heading("Everywhere"));
-    lines.extend(everywhere.iter().map(of));
-    lines.extend([Line::blank(), heading("Where the last row shows them")]);
-    lines.extend(elsewhere.iter().map(of));
-    Screen::text("Keys", lines)
+    let all = |section: &'static str, keys: &'static [Meaning]| {
+        let rows = keys.iter().map(move |key| row(section, key.keys, key.meaning));
+        std::iter::once(Row::heading(section)).chain(rows)
+    };
+    let mut rows = Vec::new();
+    if !here.is_empty() {
+        rows.push(Row::heading("Here"));
+        rows.extend(here.iter().map(|(key, words)| row("Here", key, words)));
+    }
+    rows.extend(all("Everywhere", everywhere));
+    rows.extend(all("Where the last row shows them", elsewhere));
+    Screen::list("Keys", List { rows, wraps: true, ..List::default() })
 }
 
 #[cfg(test)]
@@ -86,11 +95,11 @@ mod tests {
     #[test]
     fn the_help_begins_with_the_keys_of_the_place() {
         let here = [("u".to_owned(), "undo".to_owned())];
-        let crate::screen::Body::Text(lines) = screen(&here).body else { panic!("a text") };
-        let texts: Vec<String> = lines.iter().map(Line::text).collect();
-        let at = |begin: &str| texts.iter().position(|text| text.starts_with(begin)).expect(begin);
-        assert_eq!((at("Here"), at("u "), at("Everywhere")), (0, 1, 3));
-        assert!(at("Ctrl-C") < at("Where the last row") && at("Where the last row") < at("a  "));
+        let crate::screen::Body::List(list) = screen(&here).body else { panic!("a list") };
+        let at = |first: &str| list.rows.iter().position(|row| row.cells[0].text() == first).expect(first);
+        assert_eq!((at("Here"), at("u"), at("Everywhere")), (0, 1, 2));
+        assert!(at("Ctrl-C, Ctrl-Z") < at("Where the last row shows them"));
+        assert!(at("Where the last row shows them") < at("a"));
         assert!(is_known('p') && is_known(' ') && !is_known('w'));
     }
 }

@@ -47,7 +47,7 @@ pub fn all(context: &Context) -> Result<Screen> {
             });
         }
     }
-    Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
+    Ok(Screen::list("All", List { rows, wraps: true, ..List::default() }))
 }
 
 /// Shows the table that a command such as `tool list` prints. The first column with a heading must be the name of the
@@ -98,7 +98,13 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let mut rows: Vec<Row> = tables.iter().flat_map(|table| &table.rows).map(row).collect();
     rows.extend(has_more.then(|| pages::more("rows")));
     let title = pages::titled(&title, &rows);
-    let list = List { columns: first.columns, rows, empty: "Nothing here yet. + creates one.", is_narrow: false };
+    let list = List {
+        columns: first.columns,
+        rows,
+        empty: "There are none. + makes one.",
+        is_narrow: false,
+        ..List::default()
+    };
     let maker = MAKERS.into_iter().find(|verb| has(verb));
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))
@@ -117,7 +123,7 @@ pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
         }
     };
     let rows = taking(context, noun).map(row).collect();
-    let list = List { columns: &["COMMAND", "", "WHAT IT DOES"], rows, empty: "", is_narrow: false };
+    let list = List { rows, wraps: true, ..List::default() };
     Ok(Screen::list(format!("All > {noun} {name} > run"), list))
 }
 

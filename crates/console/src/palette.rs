@@ -65,7 +65,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
         }
     }));
     let title = pages::titled("Palette", &rows);
-    Ok(Screen::list(title, List { columns: &[], rows, empty: "Nothing matches.", is_narrow: false }))
+    Ok(Screen::list(title, List { columns: &[], rows, empty: "Nothing matches.", is_narrow: false, ..List::default() }))
 }
 
 fn screen_row(key: char, name: &str, place: Place) -> Row {

@@ -162,6 +162,11 @@ impl Place {
         matches!(self, Place::Content | Place::Palette)
     }
 
+    /// Returns whether the place has something to show before it is opened. A form has not.
+    pub fn has_preview(&self) -> bool {
+        !matches!(self, Place::Form(_) | Place::Filled(..))
+    }
+
     /// Returns whether the screen is loaded again when the database changes. Editors and forms are not, so that they
     /// keep what the user typed. The palette, the help and printed output are not either.
     pub fn is_live(&self) -> bool {

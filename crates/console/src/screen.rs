@@ -67,6 +67,10 @@ pub struct List {
     /// Whether the rows are short. If so, a terminal shows the preview next to the list from 80 columns on, otherwise
     /// from 100.
     pub is_narrow: bool,
+    /// Whether the last cells are prose, which wraps instead of being cut.
+    pub wraps: bool,
+    /// The signs of the first column, each with the words for it. A face that has no room for a legend shows the words.
+    pub signs: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Clone, Debug)]

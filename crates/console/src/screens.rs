@@ -79,7 +79,7 @@ pub const SCREENS: &[Keys] = &[
             ('U', ALL),
             ('U', ALL_OF_SHELL),
             ('U', ALL_OF_CONSOLE),
-            (' ', "in or out"),
+            (' ', "mark"),
             ('P', "propose a workflow"),
             ('\n', "more"),
         ],
@@ -88,8 +88,16 @@ pub const SCREENS: &[Keys] = &[
     screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
     screen(
         "Content",
-        "prompts, skills, instructions and resources",
-        &[('e', "edit"), ('E', "edit"), ('t', "trail"), ('D', "delete"), ('+', "new"), ('\n', "more")],
+        "prompts, skills, instructions and resources, and what was deleted",
+        &[
+            ('e', "edit"),
+            ('E', "edit"),
+            ('t', "trail"),
+            ('D', "delete"),
+            ('b', "bring back"),
+            ('+', "new"),
+            ('\n', "more"),
+        ],
     ),
     screen("New", "what can be added to the project", &[]),
     screen(

@@ -47,6 +47,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
         rows: list,
         empty: "No deploys yet. `a` on the deploy screen makes the first one.",
         is_narrow: true,
+        ..List::default()
     };
     Ok(Screen::list("Deploy > earlier deploys", list))
 }

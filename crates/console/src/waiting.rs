@@ -194,7 +194,8 @@ fn drafts(context: &Context) -> Result<Vec<Waiting>> {
     let item = |found: &Value| {
         let (id, actions) = (text(found, "id"), draft::actions(found));
         let state = match text(found, "state") {
-            "open" => "new",
+            "open" if found["base_revision"].is_null() => "new",
+            "open" => "changed",
             state => state,
         };
         let findings = finding::counts(number(found, "errors"), number(found, "warnings_found"));

@@ -88,6 +88,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
         rows: list,
         empty: "No workflows yet. + writes one, @ asks your agent for one.",
         is_narrow: true,
+        ..List::default()
     };
     let new = Action::open('+', "new", Place::Editor(Text::Empty));
     let ask = Action::open('@', "ask your agent", Place::Ask(None));
@@ -97,7 +98,6 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
 fn actions(name: &str) -> Vec<Action> {
     vec![
         Action::open('e', "edit", Place::Editor(Text::Workflow(name.to_owned()))),
-        Action::call('E', "edit", Invocation::new("workflow edit").with(name)),
         Action::call('r', "run", Invocation::new("workflow run").with(name)),
         Action::open('p', "plan", Place::Plan(name.to_owned())),
         Action::open('t', "trail", Place::History("workflow".to_owned(), name.to_owned())),
@@ -106,6 +106,7 @@ fn actions(name: &str) -> Vec<Action> {
             "delete",
             Invocation::new("workflow delete").with(name).destroying(name).asking(format!("Delete workflow {name}?")),
         ),
+        Action::call('E', "edit", Invocation::new("workflow edit").with(name)),
     ]
 }
 

@@ -65,7 +65,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
     usize::from(page).max(1)
 }
 
-/// Returns the keys and their labels for the footer.
+/// Returns the keys and their labels. The footer has room for the first ones, and the help lists all.
 pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
     match (&editor.lower, editor.half) {
         (Lower::Picker(picking), _) if picking.is_search() => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
@@ -81,8 +81,24 @@ pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
             ("p", "plan"),
             ("s", "save"),
             ("v", "yaml"),
+            ("space", "take out an argument"),
+            ("u", "undo"),
+            ("@", "ask your agent"),
+            ("E", "edit in $EDITOR"),
+            ("D", "throw away"),
         ],
-        (_, Half::Yaml) => &[("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), ("v", "form")],
+        (_, Half::Yaml) => &[
+            ("e", "edit"),
+            ("+", "step"),
+            ("f", "fix"),
+            ("p", "plan"),
+            ("s", "save"),
+            ("v", "form"),
+            ("u", "undo"),
+            ("@", "ask your agent"),
+            ("E", "edit in $EDITOR"),
+            ("D", "throw away"),
+        ],
     }
 }
 

@@ -122,6 +122,7 @@ pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bo
     let first = picking.marked.saturating_sub(height / 2).min(rows.len().saturating_sub(height));
     let visible = &rows[first.min(rows.len())..rows.len().min(first + height)];
     let names = visible.iter().map(|pick| pick.cells[0].text().width()).max().unwrap_or(0).min(width / 2);
+    let kinds = visible.iter().map(|pick| pick.cells[1].text().width()).max().unwrap_or(0).min(width / 4);
     let mut is_cut = false;
     for (index, pick) in visible.iter().enumerate() {
         let is_marked = first + index == picking.marked;
@@ -135,8 +136,10 @@ pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bo
             style(pick.cells[0].tone).patch(look),
         ));
         let mut room = width.saturating_sub(names + 3);
-        for cell in pick.cells[1..].iter().filter(|cell| !cell.text().is_empty()) {
-            let text = format!(" {} ", cell.text());
+        for (at, cell) in pick.cells.iter().enumerate().skip(1).filter(|(_, cell)| !cell.text().is_empty()) {
+            // The kinds are a column, so that what follows them is aligned.
+            let least = if at == 1 { kinds } else { 0 };
+            let text = format!(" {:<least$} ", cell.text());
             is_cut |= is_marked && text.trim_end().width() > room;
             let text = cut(&text, room, is_ascii);
             room = room.saturating_sub(text.width());

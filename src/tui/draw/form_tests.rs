@@ -190,8 +190,12 @@ fn nothing_is_lost_when_somebody_saves_first() {
     answer(&mut app, Edited::Saved(yours.clone(), Saved::Overtaken(versions)));
     assert_eq!(open(&app).text(), yours);
     press(&mut app, KeyCode::Char('a'));
+    assert_eq!(open(&app).text(), yours, "it was typed before the two versions were drawn");
+    frame(&mut app, 80, 24);
+    press(&mut app, KeyCode::Char('a'));
     assert_eq!(open(&app).text(), format!("# theirs\n{yours}"));
     press(&mut app, KeyCode::Char('s'));
+    frame(&mut app, 80, 24);
     let tasks = press(&mut app, KeyCode::Char('y'));
     let [Task::Save(_, document, _)] = &tasks[..] else { panic!("it is saved") };
     assert_eq!(document.revision, 4, "a save replaces only what was shown");

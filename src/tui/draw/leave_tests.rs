@@ -1,5 +1,7 @@
 //! Tests that typed text is not lost: the console asks before it throws a text away, and a form's field keeps its text.
 
+use std::time::{Duration, Instant};
+
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::Invocation;
 use mcpkg_console::form::Form;
@@ -8,7 +10,7 @@ use mcpkg_console::screen::{Body, Screen};
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
-use ratatui::crossterm::event::KeyCode;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::tests::{app, editor, frame, inbox, press};
 use crate::tui::app::{App, Typing};
@@ -40,7 +42,11 @@ fn throwing_a_text_away_shows_what_is_lost_and_takes_y() {
         press(&mut app, key);
         assert!(is_open(&app) && app.level().is_unsaved(), "{key:?}");
     }
+    // A key that was typed ahead does not answer, whatever it is.
     press(&mut app, KeyCode::Char('D'));
+    press(&mut app, KeyCode::Char('y'));
+    press(&mut app, KeyCode::Esc);
+    assert!(is_open(&app) && frame(&mut app, 80, 24).contains("y yes, other keys no"));
     press(&mut app, KeyCode::Char('y'));
     assert!(!is_open(&app));
     // A text without changes needs no question.
@@ -61,6 +67,22 @@ fn no_key_that_leaves_loses_an_unsaved_text() {
     press(&mut app, KeyCode::F(6));
     press(&mut app, KeyCode::Char('q'));
     assert!(is_open(&app));
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_an_unsaved_text_once_the_warning_was_drawn() {
+    let mut app = changed();
+    let leaves = |app: &mut App| {
+        let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        let tasks = app.update(Message::Key(key, Instant::now() + Duration::from_millis(1)));
+        matches!(tasks[..], [Task::Quit])
+    };
+    assert!(!leaves(&mut app) && !leaves(&mut app), "the second one was typed ahead");
+    assert!(frame(&mut app, 80, 24).contains("Press Ctrl-C again to throw it away"));
+    press(&mut app, KeyCode::Esc);
+    assert!(!leaves(&mut app));
+    frame(&mut app, 80, 24);
+    assert!(leaves(&mut app));
 }
 
 #[test]

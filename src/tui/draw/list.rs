@@ -1,6 +1,6 @@
 //! Draws a list in columns. The selected row starts with `>` and is bold and reversed, so it stands out without colour.
 
-use mcpkg_console::screen::{List, Row, Span};
+use mcpkg_console::screen::{Line as Told, List, Row, Span};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -8,14 +8,9 @@ use ratatui::text::{Line, Span as Drawn};
 use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
-use super::look::{cut, style};
+use super::look::{GAP, NARROW, cut, cut_cell, padded, style};
+use super::{prose, text};
 use crate::tui::level::Level;
-
-/// The space between columns.
-const GAP: usize = 2;
-
-/// Below this width, each row of a list with many columns takes two rows of the screen.
-const NARROW: u16 = 60;
 
 /// The least width of a column that was shortened. A narrower column would not be readable.
 const LEAST: usize = 10;
@@ -28,11 +23,12 @@ pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_a
     let rows = level.rows();
     if rows.is_empty() {
         let text = if level.filter.is_empty() { found.empty } else { "Nothing matches the filter." };
-        let text = Paragraph::new(format!(" {text}")).wrap(ratatui::widgets::Wrap { trim: true });
-        frame.render_widget(text, area);
-        return usize::from(area.height);
+        return text::draw(frame, &[Told::plain(text)], 0, area, is_ascii);
     }
     let marked = (!level.in_preview).then(|| level.position());
+    if found.wraps {
+        return prose::draw(frame, &rows, marked, area, is_ascii);
+    }
     self::rows(frame, &rows, found.columns, marked, area, is_ascii)
 }
 
@@ -55,7 +51,8 @@ pub fn rows(
     let widths = widths(visible, columns, usize::from(area.width).saturating_sub(2));
     let mut lines = Vec::new();
     if has_heading {
-        let cells = columns.iter().zip(&widths).map(|(heading, width)| padded(heading, *width, is_ascii));
+        let shown = columns.iter().zip(&widths).filter(|(_, width)| **width > 0);
+        let cells = shown.map(|(heading, width)| padded(heading, *width, is_ascii));
         let text = format!("  {}", cells.collect::<Vec<_>>().join("  "));
         lines.push(Line::from(Drawn::styled(text, Style::new().add_modifier(Modifier::DIM))));
     }
@@ -71,13 +68,17 @@ pub fn rows(
             if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
         let mut spans = vec![Drawn::styled(if is_marked { "> " } else { "  " }, look)];
         let last = row.cells.len().saturating_sub(1);
-        for (column, (cell, width)) in row.cells.iter().zip(&widths).enumerate() {
-            let text = match column == last && !is_marked {
-                true => cut(cell.text(), *width, is_ascii),
-                false => padded(cell.text(), *width, is_ascii),
+        let used = row.cells.iter().rposition(|cell| !cell.text().is_empty()).unwrap_or(0);
+        for (column, (cell, width)) in row.cells.iter().zip(&widths).enumerate().take(used + 1) {
+            // The last text of a row also has the room of the empty cells after it.
+            let rest = || widths[column + 1..=last].iter().filter(|width| **width > 0).map(|width| width + GAP);
+            let width = if column == used { width + rest().sum::<usize>() } else { *width };
+            let text = match column == used && !is_marked {
+                true => cut_cell(cell.text(), width, is_ascii),
+                false => padded(cell.text(), width, is_ascii),
             };
             spans.push(Drawn::styled(text, style(cell.tone).patch(look)));
-            if column < last && *width > 0 {
+            if column < used && width > 0 {
                 spans.push(Drawn::styled(" ".repeat(GAP), look));
             }
         }
@@ -93,6 +94,9 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     let height = usize::from(area.height / 2).max(1);
     let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
     let width = usize::from(area.width).saturating_sub(2);
+    // A column of signs keeps its place in rows without a sign.
+    let mut visible = rows[first..rows.len().min(first + height)].iter().filter(|row| !row.is_heading);
+    let has_signs = visible.all(|row| row.cells.first().is_none_or(|cell| cell.text().width() <= 1));
     let mut lines = Vec::new();
     for (at, row) in rows.iter().enumerate().skip(first).take(height) {
         if row.is_heading {
@@ -116,13 +120,28 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
         };
         // Without a kind and a source, the first screen row shows the cells in between instead.
         let (source, about) = if joined(source).is_empty() { (about, source) } else { (source, about) };
-        let head = joined(&[source, end].concat());
+        let blank = has_signs && row.cells.first().is_some_and(|cell| cell.text().is_empty());
+        let head = format!("{}{}", if blank { "   " } else { "" }, joined(&[source, end].concat()));
         let mark = if is_marked { "> " } else { "  " };
         lines.push(Line::from(Drawn::styled(format!("{mark}{}", padded(&head, width, is_ascii)), look)));
         lines.push(Line::raw(format!("    {}", cut(&joined(about), width.saturating_sub(2), is_ascii))));
     }
     frame.render_widget(Paragraph::new(lines), area);
     height
+}
+
+/// The number of rows from which the width of a list is taken. A long list must not be measured for each frame, and its
+/// width must not change while it scrolls.
+const MEASURED: usize = 200;
+
+/// Returns the width that a list needs so that nothing is cut.
+pub fn natural(found: &List) -> u16 {
+    let rows: Vec<&Row> = found.rows.iter().take(MEASURED).collect();
+    let widths = widths(&rows, found.columns, usize::MAX);
+    let columns = widths.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
+    let heading = |row: &&&Row| row.is_heading;
+    let headings = rows.iter().filter(heading).filter_map(|row| row.cells.first()).map(|cell| cell.text().width() + 1);
+    u16::try_from(columns.max(headings.max().unwrap_or(0))).unwrap_or(u16::MAX)
 }
 
 /// Returns the widths of the columns. Each is as wide as its content. If the total is too wide, the widest columns
@@ -158,10 +177,4 @@ fn shrink(widths: &mut [usize], width: usize) -> Result<(), usize> {
     }
     widths.copy_from_slice(&narrower);
     Ok(())
-}
-
-fn padded(text: &str, width: usize, is_ascii: bool) -> String {
-    let cut = cut(text, width, is_ascii);
-    let blank = width.saturating_sub(cut.width());
-    cut + &" ".repeat(blank)
 }

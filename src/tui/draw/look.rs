@@ -4,6 +4,12 @@ use mcpkg_console::screen::Tone;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// The space between the columns of a list.
+pub const GAP: usize = 2;
+
+/// Below this width, a row of a list may take two rows of the screen.
+pub const NARROW: u16 = 60;
+
 /// Returns the terminal style of a tone. It uses only the 16 basic colours, and keeps the terminal's background.
 pub fn style(tone: Tone) -> Style {
     let style = Style::new();
@@ -35,4 +41,25 @@ pub fn cut(text: &str, width: usize, is_ascii: bool) -> String {
         cut.push(c);
     }
     cut + if width >= ellipsis.width() { ellipsis } else { "" }
+}
+
+/// Truncates a text like [`cut`], but keeps its end.
+fn cut_start(text: &str, width: usize, is_ascii: bool) -> String {
+    let turned = |text: &str| text.chars().rev().collect::<String>();
+    turned(&cut(&turned(text), width, is_ascii))
+}
+
+/// Truncates the text of a cell, or fills it with blanks.
+pub fn padded(text: &str, width: usize, is_ascii: bool) -> String {
+    let cut = cut_cell(text, width, is_ascii);
+    let blank = width.saturating_sub(cut.width());
+    cut + &" ".repeat(blank)
+}
+
+/// Truncates the text of a cell. A path keeps its end, which tells files apart.
+pub fn cut_cell(text: &str, width: usize, is_ascii: bool) -> String {
+    match text.contains('/') && !text.contains(' ') {
+        true => cut_start(text, width, is_ascii),
+        false => cut(text, width, is_ascii),
+    }
 }

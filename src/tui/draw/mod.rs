@@ -6,10 +6,11 @@ mod editor;
 mod fields;
 mod list;
 mod look;
+mod prose;
 mod text;
 
-use mcpkg_console::place::ROOTS;
-use mcpkg_console::screen::{Body, List, Tone};
+use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::screen::{Body, List, Row, Tone};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -77,7 +78,7 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         Some(view) if level.preview_view > 0 => format!("{title}, {view}"),
         _ => title,
     };
-    let title = match level.filter.is_empty() || matches!(level.place, mcpkg_console::Place::Palette) {
+    let title = match level.filter.is_empty() || matches!(level.place, Place::Palette) {
         true => title,
         false => format!("{title}   / {}", level.filter),
     };
@@ -175,8 +176,11 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         ])
     };
     match &app.typing {
-        Typing::Filter if app.level().place == mcpkg_console::Place::Palette => {
+        Typing::Filter if app.level().place == Place::Palette => {
             return typing(&format!(": {}_   enter open  esc stop", app.level().filter));
+        }
+        Typing::Filter if app.level().place == Place::Help => {
+            return typing(&format!("? {}_   enter press it  esc stop", app.level().filter));
         }
         Typing::Filter => return typing(&format!("/ {}_   enter keep  esc stop", app.level().filter)),
         Typing::Note => {
@@ -223,7 +227,7 @@ pub fn offered(app: &App) -> Vec<(String, String)> {
     let mut keys: Vec<(String, String)> = Vec::new();
     if let Some(editor) = &level.editor {
         keys.extend(editor::keys(editor).iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())));
-    } else if matches!(level.place, mcpkg_console::Place::Ask(_)) {
+    } else if matches!(level.place, Place::Ask(_)) {
         for (key, label) in [("e", "write"), ("enter", "choose, open"), ("r", "run"), ("x", "stop"), ("c", "copy")] {
             keys.push((key.to_owned(), label.to_owned()));
         }
@@ -268,21 +272,13 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     if level.has_columns() {
         level.split(level.is_split.unwrap_or(area.width >= BESIDE));
     }
-    if let (mcpkg_console::Place::Help, Some(Body::Text(lines))) =
-        (&level.place, level.shown.screen().map(|screen| &screen.body))
-    {
-        level.scroll = level.scroll.min(last_page(lines, area, is_ascii));
-    }
     let level = &*level;
     let page = match &level.shown {
         Shown::Loading => rows,
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
         Shown::Screen(screen) => match &screen.body {
-            Body::Text(lines) if level.place == mcpkg_console::Place::Help => {
-                help(frame, lines, level.scroll, area, is_ascii)
-            }
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
-            Body::Form(form) if matches!(level.place, mcpkg_console::Place::Ask(_)) => {
+            Body::Form(form) if matches!(level.place, Place::Ask(_)) => {
                 ask::draw(frame, level, form, is_filling, area, is_ascii)
             }
             Body::Diff(found) => diff::draw(frame, found, level, true, area, is_ascii),
@@ -294,38 +290,11 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     app.page = page.max(1);
 }
 
-/// Returns the index of the line at which the last page starts: from there on, all lines fit.
-fn last_page(lines: &[mcpkg_console::screen::Line], area: Rect, is_ascii: bool) -> usize {
-    let mut room = usize::from(area.height);
-    let fits = lines.iter().rev().take_while(|line| {
-        let rest = room.checked_sub(text::wrapped(line, area.width, is_ascii).len());
-        room = rest.unwrap_or_default();
-        rest.is_some()
-    });
-    lines.len() - fits.count()
-}
-
-/// Draws the help. If there are more lines below, the last row says so.
-fn help(
-    frame: &mut Frame<'_>,
-    lines: &[mcpkg_console::screen::Line],
-    scroll: usize,
-    area: Rect,
-    is_ascii: bool,
-) -> usize {
-    let rest = text::height(&lines[scroll.min(lines.len())..], area.width, is_ascii);
-    if rest <= usize::from(area.height) {
-        return text::draw(frame, lines, scroll, area, is_ascii);
-    }
-    let [upper, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
-    frame.render_widget(Paragraph::new(" more: PgDn").style(style(Tone::Strong)), last);
-    text::draw(frame, lines, scroll, upper, is_ascii)
-}
-
 /// Draws a list with its preview to the right of it or below it. On a small terminal, draws only the focused pane.
 fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
-    let is_palette = level.place == mcpkg_console::Place::Palette;
-    let has_preview = !is_palette && (level.look().is_some() || found.rows.iter().any(|row| row.look.is_some()));
+    let is_palette = level.place == Place::Palette;
+    let can_look = |row: &Row| row.look.as_ref().is_some_and(Place::has_preview);
+    let has_preview = !is_palette && found.rows.iter().any(can_look);
     if !has_preview || is_small {
         return match level.in_preview {
             true => preview(frame, level, area, is_ascii),
@@ -333,13 +302,14 @@ fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_smal
         };
     }
     let is_beside = area.width >= if found.is_narrow { MEDIUM } else { WIDE };
-    let rule = if is_ascii { ("|", "-") } else { ("│", "─") };
+    let rule = if is_ascii { (" |", "-") } else { (" │", "─") };
     let (first, line, second) = match is_beside {
         true => {
-            let share = if found.is_narrow { 35 } else { 55 };
+            let (least, most) = if found.is_narrow { (25, 45) } else { (35, 55) };
+            let share = |percent: u16| area.width * percent / 100;
+            let width = list::natural(found).clamp(share(least), share(most));
             let [first, line, second] =
-                Layout::horizontal([Constraint::Percentage(share), Constraint::Length(1), Constraint::Fill(1)])
-                    .areas(area);
+                Layout::horizontal([Constraint::Length(width), Constraint::Length(2), Constraint::Fill(1)]).areas(area);
             (first, line, second)
         }
         false => {
@@ -407,6 +377,8 @@ mod form_tests;
 mod leave_tests;
 #[cfg(test)]
 mod page_tests;
+#[cfg(test)]
+mod screens_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn screen(rows: usize, has_more: bool) -> Box<Screen> {
         actions: vec![Action::new('\n', "more", Does::More)],
         ..Row::default()
     }));
-    let list = List { columns: &[], rows, empty: "", is_narrow: true };
+    let list = List { columns: &[], rows, empty: "", is_narrow: true, ..List::default() };
     Box::new(Screen::list("Content", list))
 }
 
@@ -74,7 +74,13 @@ fn a_filter_of_a_long_list_asks_the_database() {
     press(&mut app, KeyCode::Char('/'));
     let ticket = wanted(press(&mut app, KeyCode::Char('z'))).expect("a search");
     assert_eq!(ticket.part.words, "z");
-    let list = List { columns: &[], rows: vec![row("zebra"), row("of its text")], empty: "", is_narrow: true };
+    let list = List {
+        columns: &[],
+        rows: vec![row("zebra"), row("of its text")],
+        empty: "",
+        is_narrow: true,
+        ..List::default()
+    };
     app.update(Message::Loaded(ticket, Ok(Box::new(Screen::list("Content: 2 found", list)))));
     // A row is shown even if only its text matches, and not its name.
     assert!(frame(&mut app, 80, 24).contains("of its text"));

@@ -59,6 +59,7 @@ pub(super) fn inbox() -> App {
         ],
         empty: "",
         is_narrow: false,
+        ..List::default()
     };
     let mut app = app();
     app.waiting = Some(4);
@@ -192,7 +193,7 @@ fn text_from_agents_stays_behind_the_bar_and_has_no_effect() {
         let text = frame(&mut app, width, 24);
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}']), "{text}");
         assert!(text.contains("^["), "{text}");
-        let approved = text.lines().find(|line| line.contains("Approved by")).expect("the forged line");
+        let approved = text.lines().find(|line| line.contains("Approved")).expect("the forged line");
         assert!(approved.contains('|'), "{approved}");
     }
 }
@@ -285,8 +286,11 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     // Saving a workflow first shows the diff, and only `y` saves. Drafts are different: `draft approve` asks by itself.
     app.level_mut().place = Place::Editor(Text::Workflow("app_with_db".to_owned()));
     press(&mut app, KeyCode::Char('s'));
+    frame(&mut app, 80, 24);
     assert!(!press(&mut app, KeyCode::Enter).iter().any(|task| matches!(task, Task::Save(..))));
     press(&mut app, KeyCode::Char('s'));
+    assert!(press(&mut app, KeyCode::Char('y')).is_empty(), "it was typed before the diff was drawn");
+    frame(&mut app, 80, 24);
     assert!(press(&mut app, KeyCode::Char('y')).iter().any(|task| matches!(task, Task::Save(..))));
 }
 

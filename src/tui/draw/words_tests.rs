@@ -103,7 +103,8 @@ fn an_undo_that_was_done_leads_back_to_the_feed() {
     press(&mut app, KeyCode::Char('y'));
     assert!(frame(&mut app, 80, 24).contains("RUNNING"));
     let done = |undone: u64| {
-        let reply = Reply::sentence(format!("Undid {undone} changes"), json!({ "undone": undone }));
+        let event = (undone > 0).then_some(9);
+        let reply = Reply::sentence(format!("Undid {undone} changes"), json!({ "undone": undone, "event": event }));
         Message::Done(Invocation::new("undo"), Ok(Box::new(reply)))
     };
     // The user may look at something else meanwhile.
@@ -111,28 +112,38 @@ fn an_undo_that_was_done_leads_back_to_the_feed() {
     app.update(done(0));
     assert_eq!(app.stacks[1].len(), 2, "nothing was undone, so the preview stays");
     app.update(done(3));
-    assert!(frame(&mut app, 80, 24).contains("Undid 3 changes"));
+    assert!(frame(&mut app, 80, 24).contains("Undid 3 changes   u undo"));
+    press(&mut app, KeyCode::Char('u'));
+    assert_eq!(app.level().place, Place::Undo(Undo::Event(9)), "while the message is shown, u undoes the undo");
+    app.update(done(3));
     press(&mut app, KeyCode::Char('2'));
+    assert_eq!(app.level().place, Place::Feed);
+    press(&mut app, KeyCode::Char('u'));
     assert_eq!(app.level().place, Place::Feed);
 }
 
 #[test]
-fn the_help_begins_with_the_keys_of_the_place_and_says_that_it_goes_on() {
+fn the_help_begins_with_the_keys_of_the_place_and_presses_the_selected_one() {
+    for (columns, rows) in [(40, 10), (80, 24), (120, 40), (200, 50)] {
+        let mut app = undo();
+        press(&mut app, KeyCode::Char('?'));
+        insta::assert_snapshot!(format!("help-{columns}"), frame(&mut app, columns, rows));
+        (0..60).for_each(|_| drop(press(&mut app, KeyCode::Down)));
+        let text = frame(&mut app, columns, rows);
+        assert!(text.contains("> Ctrl-S, Ctrl-R") && text.contains("save, redo"), "no words are cut: {text}");
+        press(&mut app, KeyCode::Esc);
+        assert!(matches!(app.level().place, Place::Undo(_)));
+    }
     let mut app = undo();
     press(&mut app, KeyCode::Char('?'));
-    let text = frame(&mut app, 80, 24);
-    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-    assert!(at("Here") < at("undo 3 changes") && at("undo 3 changes") < at("Everywhere"));
-    assert!(text.contains("more: PgDn"), "{text}");
-    (0..4).for_each(|_| {
-        press(&mut app, KeyCode::PageDown);
-        frame(&mut app, 80, 24);
-    });
-    let text = frame(&mut app, 80, 24);
-    assert!(text.contains("throw the text away") && !text.contains("more: PgDn"), "{text}");
-    press(&mut app, KeyCode::Char('?'));
-    press(&mut app, KeyCode::Esc);
+    types(&mut app, "undo 3");
+    assert!(matches!(press(&mut app, KeyCode::Enter)[..], [Task::Load(_), .., Task::Run(_)]));
     assert!(matches!(app.level().place, Place::Undo(_)));
+    // Some rows name several keys. They are not pressed.
+    press(&mut app, KeyCode::Char('?'));
+    types(&mut app, "arrows");
+    press(&mut app, KeyCode::Enter);
+    assert!(frame(&mut app, 80, 24).contains("These keys work without the help: arrows, h j k l"));
 }
 
 #[test]
