@@ -15,6 +15,9 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Caller, Confirmation, Context};
 use mcpkg_store::Store;
 
+/// The address of a server that listens where `mcpkg serve --http` does by default.
+const SERVER: &str = "http://127.0.0.1:3000";
+
 pub(super) fn command() -> Command {
     let about = "Show what agents did and ask for, and decide, in this terminal";
     let notes = "The first screen is the inbox. Press `?` for the keys of a screen, and `:` to find anything. Without a \
@@ -35,8 +38,21 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["plain", "ascii"])
                 .help("Show the console in a browser on this machine: print a link that works once"),
+        )
+        .arg(
+            Arg::new("link")
+                .long("link")
+                .value_name("URL")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value(SERVER)
+                .conflicts_with_all(["plain", "ascii", "web", "read-only"])
+                .help(
+                    "Print a link that works once, to the console of `mcpkg serve --http --console` at this address \
+                     [default: http://127.0.0.1:3000]",
+                ),
         );
-    let examples = &["mcpkg console", "mcpkg console --read-only", "mcpkg console --web"];
+    let examples = &["mcpkg console", "mcpkg console --web", "mcpkg console --link=https://mcp.example.com"];
     help::finished(command, about, &["console"], notes, examples)
 }
 
@@ -47,6 +63,11 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     }
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
     let mut context = Context::new(crate::DOMAINS, Caller::Console, store, globals.selection());
+    if let Some(url) = matches.get_one::<String>("link") {
+        let link = web::link(&context, url)?;
+        output.print(&format!("Open this link in a browser. It works once, within five minutes:\n\n  {link}\n"))?;
+        return Ok(0);
+    }
     let is_read_only = matches.get_flag("read-only");
     if matches.get_flag("web") {
         let cancelled = context.cancelled.clone();

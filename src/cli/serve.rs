@@ -96,6 +96,13 @@ fn arguments() -> Command {
         .args(served().map(|served| {
             Arg::new(served.flag).long(served.flag).action(ArgAction::SetTrue).conflicts_with("stdio").help(served.help)
         }))
+        .arg(
+            Arg::new("console")
+                .long("console")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("stdio")
+                .help("Serve the console for people's browsers; `mcpkg console --link` signs one in"),
+        )
         .arg(Arg::new("host").long("host").value_name("ADDRESS").value_parser(address).help(
             "Address to listen on; an address that other machines can reach requires an access key \
                     [default: 127.0.0.1]",
@@ -424,6 +431,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
                 .filter(|(on, _)| *on)
                 .map(|(_, at)| *at)
                 .chain(network.served.iter().map(|served| served.prefixes[0]))
+                .chain(network.console.then_some("/inbox"))
                 .collect();
             let scheme = if network.tls.is_some() { "https" } else { "http" };
             mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))
@@ -457,7 +465,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             (!hosts.is_empty(), "allow-host"),
             (!origins.is_empty(), "allow-origin"),
             (matches.contains_id("oauth-issuer"), "oauth-issuer"),
-            (matches.contains_id("drain"), "drain"),
+            (matches.get_flag("console"), "console"),
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
@@ -465,8 +473,17 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             None => Ok(None),
         };
     }
+    let host = host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let has_console = matches.get_flag("console");
+    if has_console && !host.is_loopback() && !matches.contains_id("tls-cert") {
+        let why =
+            "--console needs TLS if other machines can reach the server, because whoever sees a session can approve";
+        return Err(Error::new(Code::InvalidArgument, why)
+            .hint("add --tls-cert FILE and --tls-key FILE, or listen on 127.0.0.1 behind a proxy that has TLS"));
+    }
     Ok(Some(mcp::Network {
-        host: host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        host,
+        console: has_console,
         port: port.unwrap_or(if http { 3000 } else { 3100 }),
         http,
         sse,

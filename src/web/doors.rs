@@ -22,6 +22,9 @@ use super::session::{Session, Sessions};
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
 
+/// The largest form of a browser that is not signed in, in bytes.
+const SMALL: usize = 4 << 10;
+
 /// The content security policy: what a page may load, and where its forms may go. The only script is the console's own,
 /// and it cannot make elements or scripts from text.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -67,7 +70,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     if !is_post && !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err((StatusCode::METHOD_NOT_ALLOWED, "The console answers GET and POST only."));
     }
-    if is_post && !is_from_own_page(request.headers(), &host) {
+    if is_post && !is_from_own_page(request.headers(), &sessions.origin(&host)) {
         return Err((StatusCode::FORBIDDEN, "This form does not come from a page of the console."));
     }
     let is_open = matches!(request.uri().path(), "/login" | "/style.css");
@@ -81,7 +84,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "The console takes forms only."));
         }
         let body = std::mem::replace(request.body_mut(), Body::empty());
-        let Ok(body) = to_bytes(body, LARGEST).await else {
+        let Ok(body) = to_bytes(body, if is_open { SMALL } else { LARGEST }).await else {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, "This form is too large for the console."));
         };
         let fields = Fields::parse(&body);
@@ -98,10 +101,10 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     Ok(request)
 }
 
-/// Returns whether a page of this host and port sent a form. The browser sets both headers; pages cannot change them.
-fn is_from_own_page(headers: &HeaderMap, host: &str) -> bool {
+/// Returns whether a page of the origin `own` sent a form. The browser sets both headers; pages cannot change them.
+fn is_from_own_page(headers: &HeaderMap, own: &str) -> bool {
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
-    let is_own = origin == Some(format!("http://{host}").as_bytes());
+    let is_own = origin == Some(own.as_bytes());
     match headers.get("sec-fetch-site") {
         // Because of `referrer-policy: no-referrer`, browsers send `Origin: null` with the console's own forms.
         Some(site) => site == "same-origin" && (is_own || matches!(origin, None | Some(b"null"))),
@@ -113,7 +116,7 @@ fn is_from_own_page(headers: &HeaderMap, host: &str) -> bool {
 pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
     let mut response = match admit(&console.sessions, request).await {
         Ok(request) => next.run(request).await,
-        Err((StatusCode::UNAUTHORIZED, _)) => page::signed_out(),
+        Err((StatusCode::UNAUTHORIZED, _)) => page::signed_out(console.sessions.is_of_server()),
         Err((status, why)) => page::refused(status, why),
     };
     for (name, value) in HEADERS {
@@ -137,7 +140,7 @@ mod tests {
             };
             add("sec-fetch-site", site);
             add("origin", origin);
-            is_from_own_page(&headers, "mcpkg-1.localhost:4000")
+            is_from_own_page(&headers, "http://mcpkg-1.localhost:4000")
         };
         let own = Some("http://mcpkg-1.localhost:4000");
         for origin in [own, Some("null"), None] {

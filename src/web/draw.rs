@@ -162,7 +162,10 @@ impl Drawing<'_> {
                         thead role="rowgroup" {
                             tr role="row" {
                                 @for at in 0..columns {
-                                    th scope="col" role="columnheader" { (list.columns.get(at).unwrap_or(&"")) }
+                                    @match list.columns.get(at) {
+                                        Some(name) if !name.is_empty() => { th scope="col" role="columnheader" { (name) } }
+                                        _ => { td role="cell" {} }
+                                    }
                                 }
                                 th scope="col" role="columnheader" { span.hidden { "ACTIONS" } }
                             }

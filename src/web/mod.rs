@@ -1,19 +1,23 @@
 //! Serves the console in a browser: draws the screens of `mcpkg-console` as pages, and runs their buttons and forms.
 //!
-//! The server listens on this machine only. Each request has to pass the checks in `doors`. Pages work without scripts; with
-//! `live.js`, they also stay current.
+//! `mcpkg console --web` listens on this machine only; `beside` is the console of a server. Each request has to pass the
+//! checks in `doors`. Pages work without scripts; with `live.js`, they also stay current.
 
 mod address;
 mod at;
+mod beside;
 mod console;
 mod doors;
 mod draw;
+mod events;
 mod form;
 mod job;
 mod jobs;
+mod link;
 mod live;
 mod page;
 mod places;
+mod routes;
 mod session;
 mod text;
 
@@ -21,21 +25,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Extension, RawQuery, State};
-use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
-use axum::{Router, middleware};
-
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-use address::Fields;
 use console::Console;
-use doors::Posted;
 use job::Jobs;
+use routes::routes;
 use session::Sessions;
+
+pub use beside::Beside;
+pub use link::link;
 
 /// How long to wait for unfinished requests when the console ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -83,43 +82,4 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
         served = server.into_future() => served.map_err(unavailable),
         () = async { ended.cancelled().await; tokio::time::sleep(GRACE).await } => Ok(()),
     }
-}
-
-/// Returns the routes of the console. Every request passes [`doors::guard`] first.
-fn routes(console: Arc<Console>) -> Router {
-    let places = get(places::show).post(places::act).with_state(Arc::clone(&console));
-    Router::new()
-        .route("/login", get(sign_in).post(signed_in))
-        .route("/logout", post(sign_out))
-        .route("/style.css", get(style))
-        .route("/live.js", get(live::script))
-        .route("/events", get(live::events))
-        .route("/job", get(jobs::show).post(jobs::answer))
-        .fallback_service(places)
-        .layer(middleware::from_fn_with_state(Arc::clone(&console), doors::guard))
-        .with_state(console)
-}
-
-async fn sign_in(RawQuery(query): RawQuery) -> Response {
-    page::sign_in(Fields::parse(query.unwrap_or_default().as_bytes()).get("token"))
-}
-
-async fn signed_in(State(console): State<Arc<Console>>, Extension(Posted(posted)): Extension<Posted>) -> Response {
-    match console.sessions.sign_in(posted.get("token")) {
-        Ok(Some(cookie)) => ([(SET_COOKIE, cookie)], Redirect::to("/inbox")).into_response(),
-        Ok(None) => page::refused(
-            StatusCode::UNAUTHORIZED,
-            "This link was used before, or has expired. Press Enter where the console runs for another one.",
-        ),
-        Err(error) => page::refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-    }
-}
-
-async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Redirect {
-    console.sessions.sign_out(&headers);
-    Redirect::to("/inbox")
-}
-
-async fn style() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("style.css"))
 }

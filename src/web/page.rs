@@ -136,10 +136,14 @@ pub fn refused(status: StatusCode, text: &str) -> Response {
     Page { status, title: "Refused", session: None, place: None, at: None, reloads: false, body }.into_response()
 }
 
-pub fn signed_out() -> Response {
+pub fn signed_out(is_of_server: bool) -> Response {
     let body = html! {
         p { "This browser is not signed in, or the console was started again." }
-        p { "Run " code { "mcpkg console --web" } " in a terminal, or press Enter where it runs, and open the link that it prints." }
+        @if is_of_server {
+            p { "Run " code { "mcpkg console --link" } " in a terminal of the server, and open the link that it prints." }
+        } @else {
+            p { "Run " code { "mcpkg console --web" } " in a terminal, or press Enter where it runs, and open the link that it prints." }
+        }
     };
     let status = StatusCode::UNAUTHORIZED;
     Page { status, title: "Not signed in", session: None, place: None, at: None, reloads: false, body }.into_response()

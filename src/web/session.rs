@@ -1,18 +1,19 @@
 //! Keeps track of signed-in browsers: the links that the terminal prints, and the sessions of browsers that opened one.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 
+use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
 use mcpkg_core::op::Context;
 
-/// How long an unused link works, in milliseconds.
-const LINK: Millis = 5 * 60 * 1000;
+use super::link::{self, LINK};
 
 /// The header of the requests that a page sends by itself.
 const LIVE: &str = "mcpkg-live";
@@ -41,10 +42,19 @@ impl Session {
 
 pub struct Sessions {
     clock: Clock,
-    /// The host name of the console, such as `mcpkg-5f3a9c21.localhost`. It changes each time the console starts.
+    /// The console's own host name, such as `mcpkg-5f3a9c21.localhost`. It changes each time the console starts.
     pub host: String,
     port: u16,
+    /// For the console of a server.
+    server: Option<Server>,
     inside: Mutex<Inside>,
+}
+
+struct Server {
+    hosts: Vec<String>,
+    is_secure: bool,
+    /// The records of this user, among them the links that were made at a terminal.
+    approved: Approved,
 }
 
 /// Links and sessions, keyed by the SHA-256 of their secrets. They are kept in memory only.
@@ -61,7 +71,27 @@ const LOOPBACK: &str = "127.0.0.1";
 impl Sessions {
     pub fn new(clock: Clock, port: u16) -> Result<Self> {
         let host = format!("mcpkg-{}.localhost", &hex::encode(&clock.secret()?)[..8]);
-        Ok(Self { clock, host, port, inside: Mutex::default() })
+        Ok(Self { clock, host, port, server: None, inside: Mutex::default() })
+    }
+
+    /// Returns the sessions of a server with these host names.
+    pub fn beside(clock: Clock, hosts: Vec<String>, is_secure: bool, approved: Approved) -> Result<Self> {
+        Ok(Self { server: Some(Server { hosts, is_secure, approved }), ..Self::new(clock, 0)? })
+    }
+
+    /// Returns whether this is the console of a server.
+    pub fn is_of_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    fn is_secure(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| server.is_secure)
+    }
+
+    /// Returns the origin of the console's own pages at a host.
+    pub fn origin(&self, host: &str) -> String {
+        let scheme = if self.is_secure() { "https" } else { "http" };
+        format!("{scheme}://{host}")
     }
 
     /// Makes a link that signs one browser in, once.
@@ -79,11 +109,17 @@ impl Sessions {
         let mut inside = self.inside();
         let expires = inside.links.remove(&sha256::hex(token));
         inside.links.retain(|_, expires| now < *expires);
-        if expires.is_none_or(|expires| now >= expires) {
+        // The lock is held, so that only one of two requests gets the link.
+        let is_good = match &self.server {
+            Some(server) => link::use_up(&server.approved, token, now)?,
+            None => expires.is_some_and(|expires| now < expires),
+        };
+        if !is_good {
             return Ok(None);
         }
         inside.sessions.insert(sha256::hex(&cookie), Session { secret, project: String::new(), seen: now });
-        Ok(Some(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict", self.cookie())))
+        let secure = if self.is_secure() { "; Secure" } else { "" };
+        Ok(Some(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie())))
     }
 
     pub fn sign_out(&self, headers: &HeaderMap) {
@@ -111,10 +147,11 @@ impl Sessions {
         Some(session.clone())
     }
 
-    /// Returns the name of the cookie. It contains the port, because browsers share cookies between ports: two consoles
-    /// opened at [`LOOPBACK`] would overwrite each other's cookie.
+    /// Returns the name of the cookie. Each console has its own, because browsers share cookies between ports: two
+    /// consoles at one host would overwrite each other's cookie. With the prefix, browsers take it from this host only.
     fn cookie(&self) -> String {
-        format!("mcpkg-{}", self.port)
+        let name = self.host.split('.').next().unwrap_or_default();
+        if self.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
     }
 
     /// Returns the values of the console's cookie. There may be several, because other servers on the host can set it
@@ -132,7 +169,14 @@ impl Sessions {
 
     /// Returns whether a host is the console's.
     pub fn is_own_host(&self, host: &str) -> bool {
-        host.eq_ignore_ascii_case(&self.host) || host == LOOPBACK
+        match &self.server {
+            None => host.eq_ignore_ascii_case(&self.host) || host == LOOPBACK,
+            // No page can make a browser send an IP address that is not in the address of the request.
+            Some(server) => {
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                host.parse::<IpAddr>().is_ok() || server.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+            }
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Browser {
         of(&self.terminal.wait_until(|text| of(text).is_some(), "a link")).expect("a link")
     }
 
-    fn sign_in(&mut self, token: &str) {
+    pub fn sign_in(&mut self, token: &str) {
         let page = self.get(&format!("/login?token={token}"));
         assert_eq!(page.status, 200);
         let response = self.press(&page.text(), "Open the console", &[]);

@@ -1,10 +1,13 @@
 //! Tests the console in a browser end to end, with the real binary at a terminal.
 
+mod beside;
 mod browser;
+mod chromium;
 mod decide;
 mod doors;
 mod hostile;
 mod pages;
+mod seen;
 
 pub use browser::{Browser, text};
 

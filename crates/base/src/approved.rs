@@ -79,6 +79,9 @@ pub enum Kind {
     /// A diff that you marked as reviewed in the console; the SHA-256 covers the diff. The console shows the mark, and
     /// nothing else depends on it.
     Reviewed,
+    /// A link to the console of a server, made at a terminal, until a browser signs in with it. The SHA-256 covers the
+    /// link's token.
+    ConsoleLink,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
     SigstoreRoot,
 }
@@ -110,6 +113,7 @@ impl Kind {
             Kind::Run => "runs",
             Kind::Finding => "findings",
             Kind::Reviewed => "reviewed",
+            Kind::ConsoleLink => "console-links",
             Kind::SigstoreRoot => "sigstore-root",
         }
     }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::access_control::AccessControl;
 use super::answer::{self, Body, Refusal};
+use super::console;
 use super::headers::{SESSION, VERSION, only};
 use super::metrics::{Measured, Metrics};
 use super::network::Network;
@@ -26,6 +27,7 @@ use crate::mcp::Config;
 use crate::mcp::call_log::CallLog;
 use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
+use crate::web::Beside;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// The maximum number of open event streams.
@@ -58,6 +60,7 @@ pub(super) struct App {
     streams: Arc<Semaphore>,
     /// Limits concurrent requests outside MCP.
     pub(super) permits: Permits,
+    pub(super) console: Option<Beside>,
 }
 
 impl App {
@@ -89,6 +92,12 @@ impl App {
             move |grant, seen| access_control.holds(&read_cache, grant, seen)
         }));
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
+        let closing = CancellationToken::new();
+        let console = network.console.then(|| {
+            let names = (network.host, hosts.as_slice());
+            console::new(&server.store, &config, names, network.tls.is_some(), &closing)
+        });
+        let console = console.transpose()?;
         Ok(Arc::new(Self {
             read_cache,
             origins: Origins::new(network.tls.is_some(), network.host, &hosts, network.origins.clone()),
@@ -101,13 +110,13 @@ impl App {
             sessions: Arc::default(),
             revocation,
             sse: Clients::default(),
-            draining: CancellationToken::new(),
-            closing: CancellationToken::new(),
+            closing,
             ended,
             metrics: Metrics::new(),
             rate,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             permits: Permits::default(),
+            console,
         }))
     }
 

@@ -10,6 +10,7 @@ mod app;
 mod body;
 mod compression;
 mod connection;
+mod console;
 mod headers;
 mod metrics;
 mod network;

@@ -19,6 +19,8 @@ pub struct Network {
     pub http: bool,
     /// Whether `/sse` is served.
     pub sse: bool,
+    /// Whether the console is served to browsers.
+    pub console: bool,
     /// The endpoints of domains outside MCP.
     pub served: Vec<&'static Served>,
     /// Additional host names under which clients may reach the server.

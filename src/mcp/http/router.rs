@@ -11,7 +11,7 @@ use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
 use super::headers::{check_single, spell_out_accept};
-use super::{compression, metrics, origin, served, sse, streamable};
+use super::{compression, console, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 use crate::mcp::call_log::{Record, note_requester};
 
@@ -42,6 +42,14 @@ impl Endpoint {
 pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
+    if let Some(console) = app.console.as_ref().filter(|_| !is_own(app, request.uri().path())) {
+        let response = match app.rate.check(&app.config, peer.from) {
+            Ok(()) => console::answer(console, request).await,
+            Err(refusal) => refusal.into_response(),
+        };
+        app.metrics.count("console", response.status(), begun.elapsed());
+        return response;
+    }
     let served = served::find(app, request.uri().path());
     let place = served.map_or_else(|| metrics::place(request.uri().path()), |served| served.flag);
     let protected =
@@ -163,13 +171,14 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
 }
 
 /// Begins the record of a request to one of the endpoints, if there is an audit log.
-fn record(app: &App, peer: &Peer, request: &Request<Incoming>) -> Option<Arc<Record>> {
-    let calls = app.server.calls.as_ref()?;
-    let path = request.uri().path();
-    protected(app, path)?;
-    let record = Record::begin(calls, Some(peer.from), request.size_hint().lower());
-    record.http(request.method().as_str(), path);
-    Some(record)
+fn is_own(app: &App, path: &str) -> bool {
+    is_health(path, app.config.identity)
+        || matches!(path, METRICS | "/readyz")
+        || path.starts_with("/.well-known/")
+        || path.starts_with("/projects/")
+        || is_oauth(path)
+        || served::find(app, path).is_some()
+        || endpoint(app, path).is_ok()
 }
 
 /// Returns whether clients look for an authorization server at a path. They do that after a 401, and some show the

@@ -35,6 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
         served: Vec::new(),
+        console: false,
         http: true,
         sse: false,
         hosts: Vec::new(),

@@ -1,0 +1,41 @@
+//! The console on the server of `mcpkg serve --http --console`, for people whose browser is on another machine.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use super::console::Console;
+use super::job::Jobs;
+use super::live::Live;
+use super::routes::routes;
+use super::session::Sessions;
+
+/// The console as a part of another server.
+pub struct Beside(Router);
+
+impl Beside {
+    /// Returns the console of a server with these host names. `is_secure` says whether browsers reach it over TLS.
+    /// It ends when the context is cancelled.
+    pub fn new(context: Context, hosts: Vec<String>, is_secure: bool) -> Result<Self> {
+        let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
+        let (jobs, live) = (Jobs::default(), Arc::<Live>::default());
+        Ok(Self(routes(Arc::new(Console { context, is_read_only: false, sessions, jobs, live }))))
+    }
+
+    pub async fn answer(&self, request: Request<Body>) -> Response {
+        let answered: std::result::Result<_, Infallible> = TowerToHyperService::new(self.0.clone()).call(request).await;
+        match answered {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
