@@ -465,6 +465,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             (!hosts.is_empty(), "allow-host"),
             (!origins.is_empty(), "allow-origin"),
             (matches.contains_id("oauth-issuer"), "oauth-issuer"),
+            (matches.contains_id("drain"), "drain"),
             (matches.get_flag("console"), "console"),
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));

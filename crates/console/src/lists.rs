@@ -101,7 +101,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let list = List {
         columns: first.columns,
         rows,
-        empty: "There are none. + makes one.",
+        empty: "Nothing here yet. + creates one.",
         is_narrow: false,
         ..List::default()
     };

@@ -110,6 +110,7 @@ impl App {
             sessions: Arc::default(),
             revocation,
             sse: Clients::default(),
+            draining: CancellationToken::new(),
             closing,
             ended,
             metrics: Metrics::new(),

@@ -171,6 +171,16 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
 }
 
 /// Begins the record of a request to one of the endpoints, if there is an audit log.
+fn record(app: &App, peer: &Peer, request: &Request<Incoming>) -> Option<Arc<Record>> {
+    let calls = app.server.calls.as_ref()?;
+    let path = request.uri().path();
+    protected(app, path)?;
+    let record = Record::begin(calls, Some(peer.from), request.size_hint().lower());
+    record.http(request.method().as_str(), path);
+    Some(record)
+}
+
+/// Returns whether the server answers at a path itself. The console has the other paths.
 fn is_own(app: &App, path: &str) -> bool {
     is_health(path, app.config.identity)
         || matches!(path, METRICS | "/readyz")

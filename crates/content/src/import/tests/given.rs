@@ -223,7 +223,7 @@ fn hooks_of_a_manifest_are_with_the_others() {
         "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it runs the hooks whose events it has too, but does \
          not set CLAUDE_PLUGIN_ROOT",
         "not in the plugin: 1 agent's file (config/bad.json): only hooks in the folder `hooks` are written",
-        "changed: 1 document (bin.x.sh): an import brings it only with --documents",
+        "changed: 1 document (bin.x.sh): an import reads it only with --documents",
     ];
     assert_eq!(lines(&plugin), expected);
 
