@@ -30,7 +30,8 @@ const BASH: &str = r#"_mcpkg() {
 complete -o bashdefault -o nosort -F _mcpkg mcpkg 2>/dev/null || complete -o bashdefault -F _mcpkg mcpkg
 "#;
 
-/// An addition to the script for zsh. If zsh autoloads the script as a function, already the first call must complete.
+/// An addition to the script for zsh. If zsh autoloads the script as a function, even the first call must return
+/// completions.
 const ZSH_AUTOLOADED: &str = r#"
 if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;

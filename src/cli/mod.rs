@@ -221,7 +221,7 @@ fn is_protocol(arguments: &[OsString]) -> bool {
 }
 
 /// Adds a hint to two kinds of parse errors. For a word such as `region=eu`, the hint names the option that takes it.
-/// For a name such as `-rf`, it shows how to pass it.
+/// For an unknown flag such as `-rf`, the hint shows how to pass it as a value.
 fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };

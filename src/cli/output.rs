@@ -136,7 +136,8 @@ impl Output {
         })
     }
 
-    /// Writes a failure to stderr. With `--json`, which gets here only if stdout carries a protocol, writes it as JSON.
+    /// Writes a failure to stderr. With `--json`, writes the failure as JSON. That happens only if stdout carries a
+    /// protocol.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;

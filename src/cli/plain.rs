@@ -31,7 +31,7 @@ pub(super) struct Plain<'a> {
     pub note: RefCell<String>,
 }
 
-/// A place on the stack, and the user's position in it.
+/// An open screen on the stack, and the user's position in it.
 struct Level {
     place: Place,
     part: Part,

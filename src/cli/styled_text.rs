@@ -152,8 +152,8 @@ impl Lines {
         self.0.extend(text.lines().map(line));
     }
 
-    /// Wraps the lines to this many columns. A mark begins each row that continues a line. With `cut`, a long line ends
-    /// with its size. Also returns the number of rows, and whether any line was cut.
+    /// Wraps the lines to this many columns. A mark begins each row that continues a line. With `cut`, a long line is
+    /// cut and ends with its size. Also returns the number of rows, and whether any line was cut.
     pub(super) fn rows(&self, columns: u16, cut: bool) -> (StyledText, usize, bool) {
         let (mut shown, mut count, mut is_cut) = (StyledText::default(), 0, false);
         for (style, line) in &self.0 {

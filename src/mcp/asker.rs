@@ -36,7 +36,7 @@ impl<K: Clone + Eq + Hash> AskerLimit<K> {
         Self { permits, askers: Mutex::default() }
     }
 
-    /// Waits for one of the requester's permits. Dropping it lets the requester's next call run.
+    /// Waits for one of the requester's permits. Dropping the permit lets the requester's next call run.
     pub(super) async fn take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         let permits = self.permits(asker);
         permits.acquire_owned().await.ok()

@@ -16,8 +16,8 @@ use mcpkg_store::blobs::Blob;
 use mcpkg_store::resources::Key;
 use mcpkg_store::{Db, validators};
 
-/// Returns the result of resources/templates/list. A template of live resources is listed if the tools of its group
-/// are.
+/// Returns the result of resources/templates/list. A template of live resources is listed if the tools of its group are
+/// listed.
 pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
@@ -68,7 +68,7 @@ pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
-/// Appends the result of resources/read if a domain has a resource with this URI. Returns whether it did.
+/// Appends the result of resources/read if a domain has a resource with this URI. Returns whether one has.
 fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
     for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };

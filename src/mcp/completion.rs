@@ -34,7 +34,7 @@ pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestPa
     result(values, typed)
 }
 
-/// Returns the values that start with the typed text, up to the limit for one answer.
+/// Returns the values that start with the typed text, ignoring case, up to the limit for one answer.
 pub(super) fn result(mut values: Vec<String>, typed: &str) -> Result<CompleteResult> {
     values.retain(|value| value.to_lowercase().starts_with(&typed.to_lowercase()));
     let total = u32::try_from(values.len()).unwrap_or(u32::MAX);

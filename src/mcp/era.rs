@@ -1,4 +1,4 @@
-//! Distinguishes the two eras of the MCP protocol, and adds the fields to each result that the newer era requires.
+//! Distinguishes the two eras of the MCP protocol, and adds to each result the fields that the newer era requires.
 
 /// The era of the protocol, which decides the shape of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) enum Era {
     Modern,
 }
 
-/// Makes clients not cache a read: a command can change the data at any moment, and asking again costs microseconds.
+/// Tells clients not to cache a read: a command can change the data at any moment, and asking again costs microseconds.
 /// The content is private to the user.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 

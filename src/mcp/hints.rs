@@ -1,8 +1,8 @@
 //! Translates hints for agents.
 //!
-//! Hints are written for people at a shell. For an agent, a command becomes the tool that does the same, and a flag
-//! becomes an argument of the tool that failed. Commands that only a person can run are marked as such: `mcpkg deploy
-//! --apply --adopt` -> `deploy_apply(adopt: true)`.
+//! Hints are written for people at a shell. For an agent, a command becomes a call of the tool that does the same:
+//! `mcpkg deploy --apply --adopt` -> `deploy_apply(adopt: true)`. A flag becomes an argument of the tool that failed.
+//! Commands that only a person can run are marked as such.
 
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Replaces flags that are arguments of the failed tool. Other flags stay: `--force` -> `force=true`.
+    /// Replaces flags that are arguments of the failed tool: `--force` -> `force=true`. Other flags stay.
     fn flags(&self, text: &str) -> String {
         let Some(properties) = self.failed.map(properties) else { return text.to_owned() };
         let mut said = String::new();
@@ -122,8 +122,7 @@ impl Reader<'_> {
         let tools: Vec<&Entry> =
             crate::DOMAINS.operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
         let longest = tools.iter().map(|entry| entry.cli.len()).max()?;
-        // The words name a longer command that is not a tool. The shorter command, which is a tool, does something
-        // else.
+        // If the words also name a longer command that is not a tool, the shorter command does something else.
         if crate::DOMAINS.operations().filter(cli).any(|entry| entry.cli.len() > longest) {
             return None;
         }

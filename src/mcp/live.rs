@@ -89,8 +89,8 @@ impl LiveResource {
         }
     }
 
-    /// Returns a validator that changes exactly when the result of a read changes, even if that is an error. Fails if
-    /// the read was cancelled or timed out, because then nothing is known.
+    /// Returns a validator that changes exactly when the result of a read changes, even if the result is an error.
+    /// Fails if the read was cancelled or timed out, because then nothing is known.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
             Ok(text) => Validator::of(&sha256::hex(&text)),

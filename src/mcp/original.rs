@@ -1,4 +1,5 @@
-//! Applies changes to the files of the program that the server presents itself as ([`Original`]) while the server runs.
+//! Follows the files of the program that the server presents itself as ([`Original`]). While the server runs, changes
+//! in these files take effect in the database.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -104,8 +104,8 @@ impl Output {
     }
 }
 
-/// Returns standard output without the buffer of the standard library. That buffer searches everything written for the
-/// last line end, which takes as long as writing a large answer.
+/// Returns standard output without the buffer of the standard library. To find the last line end, that buffer searches
+/// everything that is written. For a large answer, the search takes as long as the write.
 fn unbuffered() -> Box<dyn Write + Send> {
     match mcpkg_base::platform::stdout_file() {
         Ok(file) => Box::new(file),

@@ -150,7 +150,7 @@ impl Provider for Projections {
 pub struct Providers(pub Vec<Arc<dyn Provider>>);
 
 impl Providers {
-    /// Returns the providers of the domains, followed by these.
+    /// Returns the providers of the domains, followed by those of the embedding program.
     pub(super) fn all(&self) -> impl Iterator<Item = &dyn Provider> {
         let domains = crate::DOMAINS.iter().filter_map(|domain| domain.tools.as_ref());
         let domains = domains.map(|projections| -> &dyn Provider { projections });

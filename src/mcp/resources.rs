@@ -51,7 +51,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
     Ok(())
 }
 
-/// Appends the domains' resources that belong in this list. They come after the stored ones.
+/// Appends the domains' resources that belong in resources/list. They come after the stored resources.
 fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
     for resource in config.providers.resources().filter(|resource| resource.shown == ListedIn::Listed) {
         if std::mem::replace(&mut follows, true) {

@@ -60,7 +60,7 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         .or_else(|first: Stopped| attempt(&is_whole).or_else(|_| attempt(&is_parameter)).map_err(|_| first))
 }
 
-/// Prepares a model for these tensors. Returns it with the tensors that are still inputs, without those that became
+/// Prepares a model for these tensors. Returns the model and its remaining inputs: the tensors that did not become
 /// constants.
 fn prepare(
     mut model: InferenceModel,

@@ -124,7 +124,7 @@ impl List {
         let place = places.get(to(at, places.len().saturating_sub(1))).copied();
         if let Some(place) = place.filter(|place| *place != self.at) {
             self.at = place;
-            // The next drawing scrolls to it.
+            // The next drawing scrolls to the new place.
             self.focused = 0..0;
         }
     }
@@ -168,7 +168,7 @@ impl List {
         places
     }
 
-    /// Returns the lines to draw, at most `height`. Hidden characters are shown as marks.
+    /// Returns the lines to draw, at most `height`. Visible marks replace hidden characters.
     pub(super) fn lines(&mut self, columns: u16, height: u16) -> Vec<(Style, String)> {
         let columns = usize::from(columns).max(20);
         let keys = match self.filter.is_empty() {

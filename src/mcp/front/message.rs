@@ -9,7 +9,7 @@ use crate::mcp::methods::wrong;
 /// The maximum number of messages in a batch. All its answers are kept in memory until the last one is ready.
 const LONGEST_BATCH: usize = 64;
 
-/// Refuses a batch that is empty or too long, or if the protocol revision does not have batches (`exist`).
+/// Refuses a batch that is empty or too long. If batches do not `exist` in the protocol revision, refuses every batch.
 pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), ErrorData> {
     let why = match items {
         0 => "Invalid request: the batch is empty".to_owned(),
@@ -34,8 +34,8 @@ pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Resu
     wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
-/// Parses a message into rmcp's types. These do not accept a repeated key. So if that fails, parses the text as a
-/// generic value first, in which the last occurrence of a key wins.
+/// Parses a message into rmcp's types, which do not accept a repeated key. If that fails, converts the message by way
+/// of a generic value, in which the last occurrence of a key wins.
 pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))

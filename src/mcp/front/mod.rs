@@ -67,7 +67,7 @@ pub(super) struct Front {
     context: OnceCell<Context>,
     /// The context for tool calls that may take long, with a short time limit for reads.
     brief: OnceCell<Context>,
-    /// Whether a tool call that may take long once took longer than [`BRIEF`]. From then on, rmcp runs such calls,
+    /// Whether any tool call that may take long has taken longer than [`BRIEF`]. From then on, rmcp runs such calls,
     /// concurrently with the client's other requests.
     is_slow: bool,
     /// Answers that are not written yet.
@@ -81,7 +81,7 @@ pub(super) struct Front {
 /// A cached result that is larger than this many bytes is written without a copy.
 const LARGE: usize = 64 << 10;
 
-/// The time limit for a tool call that may take long, since it blocks the client's other requests here.
+/// The time limit for a tool call that may take long. In the front, such a call blocks the client's other requests.
 const BRIEF: Duration = Duration::from_millis(5);
 
 /// The capacity in bytes that the answer buffer keeps between answers.
@@ -241,7 +241,7 @@ impl Front {
         self.hand_over(method, parameters, meta, text, sink)
     }
 
-    /// Answers a request if it is hot. Returns whether it did.
+    /// Answers a request if it is hot. Returns whether the request was answered.
     fn answer(
         &mut self,
         id: &str,

@@ -22,7 +22,7 @@ use mcpkg_core::access::token::Claims;
 use mcpkg_core::access::{self, Grant, Refused, Rules};
 use mcpkg_store::{Reader, Store, Version, projects};
 
-/// The maximum number of project names that are remembered to exist.
+/// The maximum number of existing projects whose names are remembered.
 const MAX_NAMES: usize = 1024;
 
 /// The maximum number of access keys that are remembered.
@@ -241,7 +241,7 @@ impl ReadCache {
         Ok(there)
     }
 
-    /// Locks the state. Work that does not need it continues on other threads, even while the database is slow.
+    /// Locks the state. Work that does not need the lock continues on other threads, even while the database is slow.
     fn state(&self) -> MutexGuard<'_, State> {
         let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match self.state.try_lock() {

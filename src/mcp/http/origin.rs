@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
 use super::answer::{self, Body, Refusal};
 
-/// Names of this machine that only local programs can reach.
+/// The names by which only local programs can reach this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The methods and headers that pages allowed by `--allow-origin` may send, and the headers that they may read.

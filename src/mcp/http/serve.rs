@@ -158,7 +158,7 @@ async fn serve(
                 }
             }
             Err(error) => {
-                // The usual cause is too many open files. Accepting works again once some are closed.
+                // The usual cause is too many open files. Accepting works again once some files are closed.
                 tracing::warn!(%error, "cannot accept a connection");
                 room.make();
                 tokio::time::sleep(AGAIN).await;

@@ -264,7 +264,7 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
 }
 
 /// Returns the next piece of a file, or `None` at its end. After a failure, the response ends early. The client
-/// notices, because it is shorter than its `Content-Length`.
+/// notices, because the body is shorter than its `Content-Length`.
 async fn next_of(mut file: File) -> Option<(Bytes, File)> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut piece = Vec::with_capacity(PIECE as usize);
@@ -288,8 +288,8 @@ fn small(content: Content) -> Response<Body> {
     }
 }
 
-/// Sends stored content in pieces. If a piece is damaged, the response ends early. The client notices, because it is
-/// shorter than its `Content-Length`.
+/// Sends stored content in pieces. If a piece is damaged, the response ends early. The client notices, because the body
+/// is shorter than its `Content-Length`.
 struct Sending {
     store: Store,
     /// The store without the time limit for reads, for the final write.

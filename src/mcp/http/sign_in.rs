@@ -207,7 +207,8 @@ impl SignIn {
         format!("{origin}{METADATA}{base}{path}")
     }
 
-    /// Splits the URL of the server into its origin and its path. It has a path if a proxy serves the server below one.
+    /// Splits the URL of the server into its origin and its path. The URL has a path if a proxy serves the server below
+    /// that path.
     fn origin_and_base(&self) -> (&str, &str) {
         let url = self.url.get().map_or("", String::as_str);
         let scheme = url.find("://").map_or(0, |at| at + 3);

@@ -136,8 +136,7 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
     }
 }
 
-/// Adds to a result that does not change how long clients may cache it. Older protocol revisions have no field for
-/// that.
+/// Sets how long clients may cache a result that does not change. Older protocol revisions have no field for that time.
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {

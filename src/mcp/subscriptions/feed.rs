@@ -188,7 +188,7 @@ impl Feed {
         let watched = self.watched(|watched| watched.live.is_none());
         let mut updated = Vec::new();
         if !watched.is_empty() {
-            // The project is known by now, so each validator only needs to look up its name.
+            // Select the project that was found above by its name, so that each validator only looks up this name.
             let mut config = Config::clone(&self.config);
             if let Some(project) = project {
                 config.selection = Selection { named: Some(project.name), ..Selection::default() };

@@ -169,8 +169,8 @@ impl LiveResources {
 }
 
 /// Returns how much processor time a check used, estimated from the programs that it ran. `elapsed` is how long the
-/// check took, and `before` is the processor time of ended programs before it. If that is unknown, the check counts as
-/// having used all processors.
+/// check took, and `before` is the processor time of the programs that had ended before the check. If that time is
+/// unknown, the check counts as having used all processors.
 fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
     let worst = elapsed * processors;

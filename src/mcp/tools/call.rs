@@ -225,7 +225,7 @@ fn log_bug(form: &ResultForm<'_>, error: &Error) {
     }
 }
 
-/// The `_meta` key with the failure of a data tool, in a form for programs.
+/// The `_meta` key with the failure of a provider's tool, in a form for programs.
 const FAILURE: &str = "mcpkg/error";
 
 /// The `_meta` key with the metadata of content, in the result of a tool that reads content.
@@ -240,8 +240,8 @@ pub(super) fn item(data: Value) -> Option<MetaObject> {
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
-/// Builds the result of a data tool. Its structuredContent has to match the outputSchema, so failures have none. Facts
-/// about the run are in `_meta`.
+/// Builds the result of a provider's tool. The structuredContent has to match the outputSchema, so failures have none.
+/// Facts about the run are in `_meta`.
 fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     let (mut result, meta) = match outcome {
         Ok(reply) => {

@@ -13,7 +13,7 @@ use mcpkg_store::Db;
 #[derive(Clone)]
 pub(in crate::mcp) enum Tool {
     Operation(&'static Entry),
-    /// A data tool, from a row of a domain or from an embedding program.
+    /// A data tool: its provider is a domain, which stores the tool in a row, or an embedding program.
     Projected(Box<Projected>),
 }
 
@@ -119,8 +119,8 @@ pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static 
     named(name).filter(|entry| config.serves(entry))
 }
 
-/// Returns whether calling the tool `name` may change the database. Does not query the database, so every data tool
-/// counts as one that may.
+/// Returns whether calling the tool `name` may change the database. Does not query the database, so every tool from a
+/// provider counts as one that may change it.
 pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     match named(name) {
         Some(entry) => entry.effect.changes(),

@@ -1,4 +1,4 @@
-//! Answers tools/list: the operations in documentation order, then the data tools by name.
+//! Answers tools/list: the operations in documentation order, then the providers' tools by name.
 
 use std::sync::{Arc, LazyLock};
 
@@ -141,7 +141,7 @@ impl PageStart {
     }
 }
 
-/// Returns the first `limit` data tools of all providers after the name `after`, sorted by name.
+/// Returns the first `limit` tools of all providers after the name `after`, sorted by name.
 fn projected(db: &Db<'_>, config: &Config, after: &str, limit: usize) -> Result<Vec<Projected>> {
     let mut found = Vec::new();
     for provider in config.providers.all() {

@@ -37,8 +37,8 @@ pub(in crate::mcp) struct Manager {
     resting: Arc<Resting>,
 }
 
-/// A session's lock, held while a request begins and while one is cancelled. A cancellation in the middle of a
-/// beginning would block the request's id for good.
+/// A session's lock, held while a request begins and while one is cancelled. If a request were cancelled while it
+/// begins, its id would stay blocked.
 type Order = tokio::sync::Mutex<()>;
 
 impl Manager {

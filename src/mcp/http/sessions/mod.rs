@@ -66,8 +66,8 @@ struct Session {
     requests: HashSet<String>,
     /// The session's installs, which end with it.
     installs: Arc<SessionInstalls>,
-    /// The configuration of the last request, without and with the session's installs. It is cached, because most
-    /// requests have the same.
+    /// The configuration of the last request, without and with the session's installs. Both are cached, because most
+    /// requests have the same configuration.
     reach: Option<(Arc<Config>, Arc<Config>)>,
 }
 
