@@ -1,4 +1,4 @@
-//! The tests of the whole: one binary, so that it links once.
+//! The integration tests. They are one binary, so that the program is linked only once.
 
 #![allow(clippy::print_stderr, reason = "a test says aloud what it skipped, and with which seed it began")]
 

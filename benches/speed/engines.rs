@@ -158,7 +158,7 @@ fn print_cpu(what: &str, requests: usize, cpu: [Duration; 2]) {
     println!("a {what} on PostgreSQL takes {server} of CPU in the server, {database} in the database");
 }
 
-/// Measures how much further servers on one database slow down the existing ones. Each server has as many clients as
+/// Measures whether a server gets slower when more servers use the same database. Each server has as many clients as
 /// the first one.
 ///
 /// In production, servers run on machines of their own, so that neither their clients nor the database evicts data from their

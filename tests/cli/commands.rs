@@ -118,7 +118,7 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
     scratch.ok(&["prompt", "create", "literal", "@@home"]);
     assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
     scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
-    // `update` takes its content the same way, and still by the option.
+    // `update` takes its content in the same forms, and also with the option `--content`.
     scratch.ok(&["prompt", "create", "changed", "first"]);
     let shown = |name: &str| scratch.run(&["prompt", "show", name, "--raw"]).stdout;
     for (words, content) in [

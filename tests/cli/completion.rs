@@ -18,7 +18,8 @@ fn filled() -> Scratch {
     scratch
 }
 
-/// Asks for completions as a shell's script does. `words` are those of the line, and the last one is completed.
+/// Asks for completions as a shell's script does. `words` are the words of the command line, and the last word is
+/// completed.
 fn answered(scratch: &Scratch, shell: &str, words: &[&str]) -> Vec<String> {
     let mut command = scratch.command();
     let index = words.len().to_string();

@@ -101,7 +101,7 @@ fn usage_errors_exit_2_and_suggest() {
         let option = if command[0] == "command" { "--arg" } else { "--input" };
         assert!(refused.contains(&format!("tip: write '{option} region=eu'")), "{refused}");
     }
-    // A command that begins with its last word.
+    // Lines that begin with the last word of a command, or name the wrong noun before it.
     for (line, tip) in [
         (&["install", "x"][..], "tip: commands begin with a noun: 'mcpkg source install', 'mcpkg tool install'\n"),
         (&["list"], "tip: commands begin with a noun: 'mcpkg project list', 'mcpkg prompt list', "),

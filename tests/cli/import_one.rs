@@ -70,7 +70,7 @@ fn a_server_file_that_is_named_alone_gives_its_servers_and_no_token() {
     for (path, agent, _) in servers() {
         for named in [format!("repo/{path}"), path.rsplit('/').next().expect("a name").to_owned()] {
             let scratch = scratch();
-            // The file is also named alone, from within its folder.
+            // Import the file by its path, and by its bare name from within its folder.
             let inside = scratch.path().join("repo").join(path);
             let mut command = scratch.command();
             command.args(["import", &named]);
@@ -137,20 +137,20 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
         }
     }
-    // Whatever type the user gives with `--as`.
+    // The database has no token either, whatever type the user gives with `--as`.
     for kind in ["resource", "prompt", "instructions", "subagent"] {
         let scratch = Scratch::with_project();
         scratch.file("repo/servers.json", MCP_SERVERS);
         scratch.ok(&["import", "--documents", "repo/servers.json", "--as", kind]);
         assert_no_token(&scratch, kind);
     }
-    // A file in a skill is a document too.
+    // Nor does it get the token from a configuration that is one of a skill's files.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
     scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);
     scratch.ok(&["import", "--documents", "repo"]);
     assert_no_token(&scratch, "a skill");
-    // Without values, it is a document like any other.
+    // With a variable instead of the token, the configuration is imported like any other document.
     scratch.file("repo/docs/example.json", MCP_SERVERS.replace(TOKEN, "${API_TOKEN}"));
     scratch.ok(&["import", "--documents", "repo"]);
     assert!(scratch.ok(&["resource", "list"]).contains("docs.example.json"));

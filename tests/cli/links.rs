@@ -1,5 +1,5 @@
-//! Tests of links and copies of files: each is imported once, as one item with its original, and an export makes it
-//! again.
+//! Tests of links and copies of files: an import makes one item of the original and its links or copies, and an export
+//! creates them again.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn a_copy_follows_its_item_until_it_differs() {
     let at = |path: &str| std::fs::read_to_string(scratch.path().join(path)).unwrap_or_default();
     assert!(at("edited/plugins/x/commands/go.md").ends_with("Go home by $1\n"));
     assert_eq!(at("edited/plugins/x/commands/go.md"), at("edited/plugins/y/commands/go.md"));
-    // One of the two changes, and becomes a command of its own.
+    // One of the two copies changes, and becomes a command of its own.
     scratch.ok(&["prompt", "restore", "go", "1"]);
     scratch.file("tree/plugins/y/commands/go.md", "Go elsewhere\n");
     scratch.ok(&["import", "tree", "--update"]);

@@ -18,7 +18,7 @@ fn hints_name_the_project_and_the_database_that_the_line_named() {
     scratch.ok(&hint.split(' ').collect::<Vec<_>>());
     assert_eq!(scratch.ok(&["-p", "b", "prompt", "show", "x"]), "b");
     assert_eq!(scratch.ok(&["prompt", "history", "x"]).lines().count(), 1, "that of p is as it was");
-    // Hints of errors name them too, and only once.
+    // The hints of errors name the project and the database too, and only once.
     let ran = scratch.run(&["-p", "b", "prompt", "restore", "x"]);
     assert!(ran.stderr.contains("`mcpkg --project b prompt history x`"), "{ran}");
     let ran = scratch.run(&["--json", "-p", "b", "sync"]);

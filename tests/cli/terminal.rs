@@ -326,7 +326,7 @@ fn requests_for_consent_show_the_operation_and_the_requester() {
 #[test]
 fn doctor_does_not_cut_the_words_of_its_advice() {
     let scratch = deployed();
-    // The width of its columns depends on the path of the database.
+    // The width of the columns depends on the path of the database.
     if !scratch.is_file() {
         return;
     }
@@ -520,7 +520,7 @@ fn a_missing_item_is_reported_before_a_question() {
     let (shown, ok) = at_a_terminal(scratch.command().args(["project", "delete", "p"]), "n\n").expect("script");
     assert!(!ok && shown.contains("Delete project 'p'") && shown.contains("nothing was changed"), "{shown}");
     scratch.ok(&["project", "show", "p"]);
-    // A database that does not exist is not created to look into it.
+    // The command does not create a missing database in order to search it.
     let elsewhere = Scratch::new();
     let ran = elsewhere.run(&["project", "delete", "p"]);
     assert!(ran.status == 1 && !elsewhere.db().exists(), "{ran}");

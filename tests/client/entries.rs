@@ -51,7 +51,7 @@ fn the_usual_database_needs_no_flag() {
         ground.scratch.finish(&mut command).stdout
     };
     assert!(!shown(None).contains("--db"));
-    // Codex does not pass this variable on, so the server would look elsewhere.
+    // Codex does not pass XDG_DATA_HOME on to the server, so without `--db` the server would look elsewhere.
     assert!(shown(Some("data")).contains("--db"));
 }
 

@@ -62,7 +62,7 @@ fn every_agents_file_comes_back_to_the_byte() {
             assert_ne!(after, before.as_bytes(), "{what}");
             let seen = std::fs::metadata(&path).expect("a file");
             assert_eq!(seen.mode() & 0o7777, 0o640, "{what}");
-            // Adding it again writes nothing: the file is the same inode.
+            // Adding mcpkg again writes nothing: the file keeps its inode.
             assert_eq!(data(&ground, &scoped("add", case))["outcome"], "already", "{what}");
             let again = std::fs::metadata(&path).expect("a file");
             assert_eq!((again.ino(), again.mtime_nsec()), (seen.ino(), seen.mtime_nsec()), "{what}");

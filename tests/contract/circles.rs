@@ -1,8 +1,9 @@
 //! Tests that there is no dependency cycle between the modules of a crate. Cargo already refuses cycles between crates.
 //!
 //! Every source file is parsed. A path to another module of the same crate is an edge, also inside a macro. Code that
-//! is compiled only for tests does not count. Neither do the tables `DOMAIN` and `OPS`, which list what a module offers
-//! as `mod` lines do, or `Domains`, with which a context passes the tables on to the code that it runs.
+//! is compiled only for tests does not count. Neither do the tables `DOMAIN` and `OPS`, because they only list what a
+//! module offers, as `mod` lines do. Nor does `Domains`, in which a context passes these tables on to the code that it
+//! runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -358,8 +358,7 @@ fn joined(folder: &str, file: &str) -> String {
     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }
 
-/// Checks that docs/reference/agents.md, in each target's section, names every place of the target that its file
-/// declares.
+/// Checks that each target's section in docs/reference/agents.md names every place that the target's file declares.
 #[test]
 fn docs_of_the_agents_name_every_place_of_their_targets() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/agents.md");

@@ -38,8 +38,8 @@ fn below(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the room of a file. In the program, `base`, `core` and `agents` this is a folder or file, in other crates
-/// the crate.
+/// Returns the room of a file, which is the unit that some rules apply to. In the program, `base`, `core` and `agents`,
+/// a room is a folder or a file. Every other crate is one room.
 fn room(path: &Path) -> String {
     let inside = path.strip_prefix(root()).expect("a source");
     let mut names = inside.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -192,7 +192,7 @@ fn systems_are_distinguished_in_one_place() {
 
 #[test]
 fn other_hosts_are_contacted_in_one_place() {
-    // Listening on an own address is allowed elsewhere, because the server waits for its own listener.
+    // Listening on a local address is allowed elsewhere, because the server waits for its own listener.
     const CONNECTS: [&str; 8] = [
         "TcpStream::connect",
         "TcpSocket",

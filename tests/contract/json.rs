@@ -385,7 +385,7 @@ fn every_command_keeps_to_the_schema() {
         &["plugin", "set", "toy", "--timeout", "30"],
         &["plugin", "check", "toy"],
         &["plugin", "remove", "toy", "--yes"],
-        // Without them, later deploys need no consent.
+        // Without MCP servers, later deploys need no consent.
         &["mcp", "remove", "toy", "--yes"],
         &["mcp", "remove", "other", "--yes"],
     ] {

@@ -223,7 +223,7 @@ fn docs_name_commands_that_are_accepted() {
     let mut count = 0;
     for (page, text) in pages() {
         if page == "docs/reference/cli.md" || page.starts_with("docs/reference/commands/") {
-            continue; // What `--help` says, whose examples are tested elsewhere.
+            continue; // These pages repeat `--help`, whose examples are tested elsewhere.
         }
         let mut fault_of = |command: &str, place| {
             count += 1;

@@ -8,14 +8,14 @@ use crate::support::{Client, Scratch};
 /// The JSON blocks of the contract, in its order.
 const BLOCKS: &str = include_str!("../fixtures/contract_003.json");
 
-/// Tools that the contract describes only in words: the tool, the one with the same schema, and the one that it
-/// follows.
+/// Tools that the contract describes only in words. Each row has the tool, the tool with the same schema, and the tool
+/// that precedes it in the contract.
 const SAME: [(&str, &str, &str); 2] = [
     ("smctl_flow_hotfix_start", "smctl_flow_feature_start", "smctl_flow_release_finish"),
     ("smctl_flow_hotfix_finish", "smctl_flow_feature_finish", "smctl_flow_hotfix_start"),
 ];
 
-/// Returns the contract's twenty tools in its order. If the contract has no description, it is null.
+/// Returns the contract's twenty tools in its order. If the contract does not describe a tool, the description is null.
 fn contract() -> Vec<Value> {
     let mut tools: Vec<Value> = serde_json::from_str(BLOCKS).expect("JSON");
     assert_eq!(tools.len(), 18);

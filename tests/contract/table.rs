@@ -130,7 +130,7 @@ fn hints_follow_the_effect() {
         assert!(tool["title"].is_string(), "{tool}");
         if entry.effect.changes() {
             assert_eq!(hints["destructiveHint"], entry.effect != Effect::Create, "{tool}");
-            // Calling these again leaves something more behind: another run, build, branch or draft.
+            // Each further call of these tools leaves something behind: another run, build, branch or draft.
             let leaves_more = ["enact__run", "execute", "smctl_build", "evolve_propose", "propose_workflow"];
             assert_eq!(hints["idempotentHint"], !leaves_more.contains(&entry.tool), "{tool}");
         }
@@ -183,7 +183,7 @@ fn everything_listed_by_default_is_32_kib_at_most() {
     let scratch = Scratch::with_project();
     let (all, bytes) = tools(&scratch, &["--groups", "all"]);
     let names: Vec<&str> = all.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
-    // Tools in a group that has to be named are found with search_commands.
+    // If a group is listed only on request, agents find its tools with search_commands.
     let named = |group: &str| {
         mcpkg::DOMAINS
             .iter()
@@ -197,7 +197,7 @@ fn everything_listed_by_default_is_32_kib_at_most() {
     };
     let asked: usize = all.iter().filter(|tool| !is_unasked(tool)).map(|tool| tool.to_string().len()).sum();
     assert!(bytes - asked <= 32 << 10, "tools/list is {} bytes", bytes - asked);
-    // A tool that this build does not support is listed only when the server runs as a contract.
+    // A tool that this build does not support is listed only if the server presents itself as a contract's program.
     let served = mcpkg::DOMAINS
         .operations()
         .filter(|entry| entry.faces.tool() && names.contains(&entry.tool) | (entry.tool != GATE_TEST));

@@ -37,7 +37,7 @@ fn a_block_that_lost_one_of_its_marker_lines_is_recognised() {
         place.deploy(&["--adopt"]);
         assert_eq!(place.read(FILE), deployed, "{line}");
         place.write(FILE, &broken);
-        // Rolling back a file that the user changed needs adopt, as deploying over it does.
+        // Rolling back a file that the user changed requires `--adopt`, as deploying over it does.
         place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
         place.ok(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
         assert_eq!(place.read(FILE).trim_end(), mine.trim_end(), "{line}");

@@ -113,7 +113,7 @@ fn a5_a_plan_warns_of_what_codex_would_cut() {
     place.ok(&["module", "set", "instructions:big", "--globs", "other/**"]);
     assert_eq!(place.warnings(&["plan", "--target", "codex"]), [""; 0]);
     assert_eq!(place.loaded(&["plan"], "codex").1.len(), 1);
-    // The user's own file does not count against the limit.
+    // With --scope user, the file in the home folder does not count against the limit.
     place.ok(&["module", "set", "instructions:big", "--applies", "always"]);
     place.instructions("big", &"x".repeat(40_000));
     let warnings = place.warnings(&["plan", "--scope", "user", "--target", "codex"]);
@@ -194,7 +194,7 @@ fn only_the_listed_part_of_a_long_description_counts() {
     place.skill("long", &format!("description: {}\n", "é".repeat(3000)));
     let listed = |target: &str| place.listed(&["plan"], target).3 - 4;
     assert_eq!(listed("claude_code"), 2 * 1536);
-    // The shared file is written with as much as each agent accepts.
+    // Of the shared file, each of these agents lists the same part of the description.
     assert_eq!((listed("codex"), listed("cursor"), listed("vscode")), (2 * 1024, 2 * 1024, 2 * 1024));
 }
 

@@ -35,7 +35,7 @@ fn without_yes_the_call_is_refused_before_the_token_is_checked() {
         json!({ "confirm_token": "nonsense", "yes": false, "adopt": true }),
     ] {
         for repo in [false, true] {
-            // Even an invalid source is not noticed.
+            // The call is refused before its source is read, so even an invalid source is not reported.
             if repo {
                 arguments["repo"] = json!("/nowhere");
             }

@@ -112,7 +112,7 @@ fn an_agent_writes_nothing_without_yes() {
         }
     }
     assert_eq!(seen, 4);
-    // Operations that only read write nothing either.
+    // Read-only operations write nothing either.
     for name in ["plan", "diff", "preview", "status", "doctor", "deploy", "explain"] {
         let arguments = if name == "explain" { json!({ "kind": "status" }) } else { json!({}) };
         assert_eq!(tool(&mut client, name, arguments)["ok"], true, "{name}");

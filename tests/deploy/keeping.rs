@@ -88,7 +88,7 @@ fn proposals_are_shown_accepted_and_rejected() {
     assert_eq!(place.data(&["evolve", "list"])["proposals"], json!([]));
     assert_eq!(place.ok(&["prompt", "show", "review"]), "Edited.\n");
     assert_eq!(place.ok(&["resource", "show", "instructions---style"]), "Be brief.\n");
-    // A rejected edit stays on disk. Overwriting it needs adopt.
+    // A rejected edit stays on disk. Overwriting it requires `--adopt`.
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert!(place.read("root/AGENTS.md").contains("Be loud."));
 }

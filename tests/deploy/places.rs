@@ -147,7 +147,7 @@ fn d09_a_deploy_leaves_another_sources_files_in_the_same_folder_alone() {
     assert!(place.planned(&[]).iter().all(|line| line.ends_with("review.md") || line.contains("review/SKILL.md")));
     place.deploy(&["-p", "p"]);
     assert!(!place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
-    // A file that both projects want belongs to the first. The second needs adopt.
+    // A file that both projects want belongs to the first. The second needs `--adopt`.
     place.ok(&["-p", "q", "prompt", "create", "both", "Of q.\n"]);
     place.deploy(&["-p", "q"]);
     place.prompt("both", "Of p.\n");

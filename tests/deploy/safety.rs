@@ -42,7 +42,7 @@ fn d03_any_next_command_undoes_a_killed_deploy() {
     let after = place.tree();
     let count = place.files().len();
     assert!(after == before || count == whole, "neither before nor after: {count} of {whole} files");
-    // In both cases the written files are mcpkg's own, so nothing needs adopt.
+    // In both cases the written files are mcpkg's own, so the deploy does not need `--adopt`.
     let data = place.data(&["deploy", "--apply", "--yes"]);
     assert_eq!(data["applied"], after == before, "{data:#}");
     assert_eq!(place.files().len(), whole);
@@ -124,7 +124,7 @@ fn d05_a_users_edit_is_neither_overwritten_nor_deleted_without_adopt() {
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     assert_eq!(place.read(edited), "Mine now.\n");
 
-    // With adopt the file is deleted, and its bytes are kept.
+    // With `--adopt`, the file is deleted, and its bytes are kept.
     let id = place.deploy(&["--adopt"]);
     assert!(!place.exists(edited));
     place.data(&["rollback", "--to", &format!("{id}^"), "--yes"]);
@@ -201,7 +201,7 @@ fn d12_a_link_at_the_destination_needs_adopt_and_is_never_followed() {
     place.of_repo(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before, "the link is back");
 
-    // mcpkg does not write through a linked folder that leads out of the target's folder, even with adopt.
+    // mcpkg does not write through a linked folder that leads out of the target's folder, even with `--adopt`.
     let place = Place::with_repo(&["codex: project"], &[("skill:s", "---\nname: s\ndescription: S\n---\nS\n")]);
     std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
     std::fs::create_dir_all(place.root().join(".codex/skills")).expect("a folder");

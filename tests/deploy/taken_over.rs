@@ -63,7 +63,7 @@ fn files_that_the_original_deployed_need_no_change() {
     assert_eq!(place.drift(&["--repo", &repo]), [""; 0]);
     place.of_repo(&["deploy", "--apply", "--yes"]);
     assert_eq!(place.tree(), before, "its manifests are neither changed nor followed by ours");
-    // From now on the files belong to mcpkg: changing them needs no adopt, and a rollback restores them.
+    // From now on the files belong to mcpkg: a deploy changes them without `--adopt`, and a rollback restores them.
     place.module("instructions:a", "Two\n");
     place.deploy_repo();
     assert_eq!(place.read("home/.codex/AGENTS.md"), "Two\n");

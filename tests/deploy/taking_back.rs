@@ -37,7 +37,7 @@ fn d05_a_rollback_neither_overwrites_nor_deletes_a_users_edits_without_adopt() {
     let back = tool_data(&mut client, "rollback", json!({ "to": first, "yes": true, "adopt": true }));
     client.finish();
     assert_eq!(place.read(EDITED), "Review the change.\n");
-    // The overwritten bytes are kept. Unchanged files need no adopt.
+    // The overwritten bytes are kept. Unchanged files do not need `--adopt`.
     place.data(&["rollback", "--to", word(&back["event_snapshot_id"]), "--yes"]);
     assert_eq!(place.tree(), edited);
     place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
@@ -67,7 +67,7 @@ fn text_around_a_block_needs_no_adopt_and_stays() {
     place.data(&["rollback", "--to", &first, "--yes"]);
     let text = place.read("root/AGENTS.md");
     assert!(text.starts_with("Mine.\n") && text.contains("Be brief.\n"), "{text}");
-    // An edit inside the block needs adopt.
+    // Overwriting an edit inside the block requires `--adopt`.
     place.write("root/AGENTS.md", text.replace("Be brief.", "Be loud."));
     place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
@@ -94,7 +94,7 @@ fn a_file_that_was_only_equal_is_mcpkgs_once_it_is_adopted() {
     place.prompt("review", "Review twice.\n");
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
     place.deploy(&["--adopt"]);
-    // Nobody has changed the file since, so neither the next deploy nor a rollback needs adopt.
+    // Nobody has changed the file since, so neither the next deploy nor a rollback needs `--adopt`.
     place.prompt("review", "Review thrice.\n");
     place.deploy(&[]);
     assert_eq!(place.read(EDITED), "Review thrice.\n");

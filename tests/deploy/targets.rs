@@ -152,7 +152,8 @@ fn a14_a_rule_is_written_once_for_all_agents_that_read_it() {
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     place.deploy(&[]);
     assert_eq!(place.files(), ["root/.github/instructions/py.instructions.md"]);
-    // In a folder, agents read the text from their own file name, which imports AGENTS.md if needed.
+    // In a subfolder, each agent reads the text from the file name that it knows. If needed, that file imports
+    // AGENTS.md.
     let place = self::place();
     place.all_on();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);

@@ -65,7 +65,7 @@ fn a_long_call_is_answered_at_once_and_its_result_is_polled() {
     let mut client = client(&place);
     let plan = task(&mut client, call(&place, "plan"));
     assert_eq!(client.result("tasks/get", plan.clone())["status"], "working");
-    // Other calls do not wait for it.
+    // Other calls do not wait for the task.
     client.result("prompts/list", json!({}));
     client.result("tools/call", json!({ "name": "list_prompts", "arguments": {} }));
     place.write("go", "");

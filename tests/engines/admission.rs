@@ -138,7 +138,7 @@ fn a_new_read_is_one_round_trip() {
     let shell = Shell::new(&address);
     let serving = shell.serve("?options=-c%20log_statement%3Dall");
     let key = shell.key(&["k"]);
-    // Reads by methods of the protocol, not by tools. The first reads make each connection prepare their statements.
+    // Read with methods of the protocol, not with tools. The first reads make each connection prepare their statements.
     let read = |method: usize| {
         let answer = serving.send(&reads("/projects/q/mcp", Some(&key), true)[method]);
         assert_eq!(answer.status, 200, "{}", answer.text());

@@ -123,7 +123,7 @@ fn many_readers_at_once_stay_within_the_limit_of_connections() {
         }
         most
     });
-    // Three that read, and one that wrote.
+    // Three connections for reading, and one that wrote.
     assert!((1..=4).contains(&most), "{most} connections");
 }
 

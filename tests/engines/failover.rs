@@ -14,7 +14,7 @@ use super::{free_port, insert, names, project};
 use crate::support::postgres::Server;
 use crate::support::{Http, Scratch, eventually, http};
 
-/// The number of acknowledged writes before the primary is lost, and after that.
+/// The number of acknowledged writes before the primary is lost, and again afterwards.
 const WRITES: usize = 40;
 
 /// E5. The standby is synchronous, so it has everything that is acknowledged.

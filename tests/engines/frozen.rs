@@ -99,7 +99,7 @@ fn a_server_of_ours_is_not_ready_and_ends_while_the_database_is_frozen() {
     assert!(refused["result"]["isError"] == json!(true) || refused["error"].is_object(), "{refused}");
     let ran = in_time("a command", || scratch.run(&["project", "list"]));
     assert!(ran.status == 1 && ran.stderr.contains("does not respond"), "{ran}");
-    // It can still be ended.
+    // Both servers can still be terminated.
     in_time("SIGTERM over HTTP", || {
         http.end();
         http.ended();

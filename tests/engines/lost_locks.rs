@@ -107,7 +107,7 @@ fn a_move_during_writes_of_a_server_loses_no_acknowledged_write() {
                 "{blow:?}: {moved}"
             );
             assert!(!copy.exists(), "{blow:?}");
-            // It announces itself and writes again.
+            // The server registers again, and continues to write.
             let before = acknowledged.lock().expect("names").len();
             eventually("it writes again", || (acknowledged.lock().expect("names").len() > before + 2).then_some(()));
             ends.store(true, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn a_move_during_writes_of_a_server_loses_no_acknowledged_write() {
         let restored = there.run(&["restore", "nothing.db", "--yes"]);
         assert_ne!(restored.status, 0, "{restored}");
         client.finish();
-        // When it has ended, the move works.
+        // Once the server has ended, the move works.
         there.ok(&["move", "--to", "after.db"]);
     }
 }
@@ -295,7 +295,7 @@ fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
     assert_eq!(there.json(&["workflow", "runs", &id])["state"], "unknown");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
     assert!(resumed.status == 1 && resumed.stderr.contains("may still be working"), "{resumed}");
-    // If its process was not seen for a long time, it can be taken over.
+    // If the run's process was not seen for a long time, the run can be taken over.
     server.query_of(&address, "UPDATE mcpkg.setting SET value = '0' WHERE key LIKE 'beat.run-%'");
     let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
     assert!(!resumed.stderr.contains("may still be working"), "{resumed}");

@@ -210,7 +210,8 @@ fn a_password_that_was_changed_is_read_again() {
         });
         client.finish();
     }
-    // Each of two processes reads it at its start, and once more after the change, but not for each connection.
+    // Each of the two processes reads the password when it starts, and once more after the change, but not for each
+    // connection.
     let reads = std::fs::read_to_string(&reads).expect("the reads").lines().count();
     assert!((2..=5).contains(&reads), "it was read {reads} times");
 }

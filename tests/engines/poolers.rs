@@ -18,7 +18,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts pgbouncer before a server. Prints why and returns `None` if it is not installed.
+    /// Starts pgbouncer in front of a server. Prints why and returns `None` if it is not installed.
     fn start(server_port: u16, mode: &str) -> Option<Self> {
         let Some(program) = finds("pgbouncer").or(Some("/usr/sbin/pgbouncer".into())).filter(|path| path.is_file())
         else {

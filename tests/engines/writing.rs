@@ -34,7 +34,8 @@ fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_fails() {
     assert_eq!(names(&store), ["c"]);
 }
 
-/// E4: the connection ends during the commit, which waits for a standby that does not exist and has in fact happened.
+/// E4: the connection ends during the commit. The commit has in fact happened, but still waits for a standby that does
+/// not exist.
 #[test]
 fn a_write_whose_connection_ends_during_its_commit_is_reported_as_unknown() {
     let Some(server) = Server::start_with(5432, "-c listen_addresses=''", |_| {}) else { return };

@@ -136,7 +136,7 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     client.finish();
 }
 
-/// Changes a database that no process uses by SQL, as a damaged disk might.
+/// Changes a database with SQL while no process uses it, as a damaged disk might.
 fn damage(scratch: &Scratch, sql: &str) {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF").expect("no checks");

@@ -203,7 +203,7 @@ fn a_server_that_began_without_write_access_writes_once_it_may() {
     eventually("it is written", || (!write(&mut client).1).then_some(()));
     let names: Vec<_> = client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").clone();
     assert_eq!(names.len(), 2, "{names:?}");
-    // It also reads what others write from then on.
+    // From then on, the server also reads what others write.
     scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
     let got = client.result("prompts/get", json!({ "name": "before" }));
     assert_eq!(got["messages"][0]["content"]["text"], "newer");
@@ -245,7 +245,7 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         scratch.ok(&["prompt", "update", "before", "--content", text]);
         eventually("the change is read", || (read().as_deref() == Some(text)).then_some(()));
     }
-    // It can also write as soon as the modes allow it.
+    // The server can also write as soon as the modes allow it.
     mode(scratch.path(), 0o777);
     mode(&scratch.db(), 0o666);
     eventually("it is written", || {

@@ -16,7 +16,7 @@ use crate::support::{Mount, Random, Saved, Scratch, eventually, kill_stride, ski
 use crate::tools::homes::{Homes, TOOL, installed, run};
 use crate::tools::trusting;
 
-/// What a database and a registry's folder record about tools, except times and reads.
+/// What a database and a registry's folder record about changes to tools, without the times.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     installs: BTreeSet<String>,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{assert_refused, assert_sound};
 use crate::support::{Client, Scratch, skipped};
 
-/// Changes a database that no process uses by SQL, as another program would.
+/// Changes a database with SQL while no process uses it, as another program would.
 fn alter(scratch: &Scratch, sql: &str) {
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
     connection.execute_batch(sql).expect("the change");

@@ -43,7 +43,7 @@ fn after_the_first_key_each_request_needs_one() {
         assert_eq!(server.send(&Request::new("GET", path)).status, 401, "{path}");
     }
     assert_eq!(server.send(&Request::new("GET", "/healthz")).status, 200);
-    // After the last key is revoked, no request is admitted, instead of every request.
+    // Revoking the last key does not open the server to everybody: no request is admitted.
     scratch.ok(&["access", "revoke", "ci", "--yes"]);
     assert_eq!(server.send(&ask("/mcp", &key)).status, 401);
     assert_eq!(server.send(&open).status, 401);

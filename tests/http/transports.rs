@@ -141,7 +141,7 @@ fn a_batch_is_answered_in_its_order() {
         [&answers[3], &answers[4], &answers[5]].map(|answer| answer["error"]["code"].clone()),
         [-32601, -32600, -32600].map(serde_json::Value::from)
     );
-    // This also holds if the same list was requested before the write, so that its answer was cached.
+    // A read does not overtake a write even if the same list was requested before, so that its answer was cached.
     let list = |id: u32| request(id, "prompts/list", json!({}));
     let create =
         request(8, "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "new", "content": "x" } }));

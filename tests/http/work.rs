@@ -211,7 +211,7 @@ fn an_id_stays_in_use_until_its_request_has_ended() {
         || server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session).with("Last-Event-ID", &last));
     assert_eq!(resumed().message()["result"]["isError"], false);
     assert_eq!(server.send(&create("b")).message()["result"]["isError"], false);
-    // A request that is cancelled has ended too.
+    // A cancelled request no longer counts as running either.
     scratch
         .store()
         .write(|_| {

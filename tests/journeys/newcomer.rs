@@ -38,7 +38,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     assert_eq!(planned["targets"], json!(["claude_code", "codex", "cursor", "vscode"]));
     assert_eq!(planned["summary"]["delete"], 0, "{planned:#}");
     ground.tree().assert_is(&first, "a plan writes nothing");
-    // The hand-written files equal what was imported from them, so nothing needs adopt.
+    // The hand-written files equal what was imported from them, so the deploy does not need `--adopt`.
     let applied = ground.data(&["deploy", "--apply", "--yes"]);
     assert_eq!(applied["applied"], true, "{applied:#}");
     for name in [

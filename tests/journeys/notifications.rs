@@ -26,8 +26,8 @@ const URIS: [&str; 7] = [
     "mcpkg://workflow/keep_note",
 ];
 
-/// How long to wait for unexpected notifications. The server checks for changes four times in this time. A later one
-/// fails the next step.
+/// How long to wait for unexpected notifications. The server checks for changes four times in this time. A notification
+/// that arrives later makes the next step fail.
 const WHILE: Duration = Duration::from_millis(80);
 
 /// Shell commands that the test does not run, each with the reason.
@@ -59,7 +59,7 @@ const ELSEWHERE: [(&[&str], &str); 25] = [
     (&["workspace", "trust"], "needs a terminal; no list shows it"),
 ];
 
-/// The notifications that a client received: the method of a list_changed, or the URI of an updated.
+/// The notifications that a client received: for a changed list, the method; for a changed resource, its URI.
 type Told = BTreeSet<String>;
 
 struct Listeners {

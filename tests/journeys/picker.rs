@@ -55,7 +55,7 @@ fn enter_sets_up_everything_that_is_ticked_at_first() {
     assert_eq!(screen.end(), 0);
     assert!(ground.read("AGENTS.md").contains("British spelling"));
     assert!(!ground.root().join(".codex/config.toml").exists(), "a server was written without a tick");
-    // The list still offers the server. Ticking it writes it.
+    // The list still offers the server. If the person ticks the server, it is written.
     let Some(mut screen) = start(&ground, &UP) else { return };
     let text = screen.wait("enter: go on");
     assert!(text.contains("> [ ] - Look at this first"), "{text}");

@@ -1,4 +1,4 @@
-//! Tests that requests that are answered late, or never, use a limited amount of memory.
+//! Tests that the server needs little memory for many requests that it answers late or never.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Tests that agents that load tools on demand find the right tool by the words of everyday requests.
+//! Tests tool search: an agent that loads tools on demand has to find the right tool by the words of an everyday
+//! request.
 //!
 //! The tools are scored as Claude Code 2.1.330 scores them.
 

@@ -17,7 +17,7 @@ use crate::support::{Random, Scratch};
 const DEADLINE: Duration = Duration::from_secs(20);
 const MIB: u64 = 384;
 
-/// The commands to run on each file. `OUT` is replaced with an own folder.
+/// The commands to run on each file. `OUT` is replaced with a folder for their output.
 const COMMANDS: [&[&str]; 24] = [
     &["prompt", "list"],
     &["prompt", "show", "hello"],
@@ -221,7 +221,7 @@ fn seal(connection: &Connection) {
     connection.execute_batch(&format!("UPDATE{updates}")).expect("the rows are sealed");
 }
 
-/// Changes or adds rows in tables of the file. Does not change what a constraint refuses.
+/// Changes or adds rows in tables of the file. Skips changes that a constraint refuses.
 fn spoil_rows(path: &Path, world: &str, random: &mut Random) -> String {
     let connection = Connection::open(path).expect("the database opens");
     let loose = "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA journal_mode = DELETE;";
@@ -314,7 +314,7 @@ fn hostile_bits_never_return_content_that_was_not_written() {
     for n in 0..24 {
         scratch.ok(&["resource", "create", &format!("r{n}"), &format!("file:///{n}"), &text(n)]);
     }
-    // The same URIs in another project, with other texts.
+    // Use the same URIs in another project, with other texts.
     scratch.ok(&["project", "create", "q"]);
     for n in 0..24 {
         scratch.ok(&["--project", "q", "resource", "create", &format!("r{n}"), &format!("file:///{n}"), "of q"]);

@@ -47,7 +47,7 @@ impl Project {
     }
 
     /// Returns the index of the item with this name. If there is none, returns the item that last wrote a revision
-    /// under it.
+    /// under this name.
     fn had(&mut self, kind: Kind, name: &str, order: &Order) -> Option<usize> {
         let items = self.of(kind);
         items

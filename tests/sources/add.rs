@@ -175,14 +175,13 @@ fn a_hostile_tree_writes_nowhere_else() {
         std::os::unix::fs::symlink(format!("{target}/secret.md"), upstream.tree().join("skills/a/secret.md"))
             .expect("a link");
     }
-    // Attributes that run a filter or change line endings during a checkout.
+    // Write attributes that would run a filter or change line endings during a checkout.
     upstream.write(".gitattributes", "*.md text eol=crlf filter=evil\n");
     upstream.write(".gitmodules", "[submodule \"s\"]\n\tpath = s\n\turl = ext::sh -c 'touch ran'\n");
     let commit = upstream.git(&["rev-parse", "HEAD"]);
     upstream.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},s")]);
     upstream.git(&["add", "-f", "skills", ".gitattributes", ".gitmodules"]);
     upstream.git(&["commit", "-q", "-m", "evil"]);
-    // A tree with `..` in it, which git itself never writes.
     let blob = upstream.git(&["rev-parse", "HEAD:skills/a/SKILL.md"]);
     upstream.git(&["push", "-q", "origin", "main"]);
     let scratch = Scratch::with_project();

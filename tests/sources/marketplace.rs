@@ -88,7 +88,7 @@ fn chosen_plugins_are_taken_alone_and_an_update_stays_with_them() {
     let updated = update(&scratch, &["kit", "--plugin", "new"]);
     assert_eq!(done(&updated), [("plugins/new/skills/fresh/SKILL.md".to_owned(), "created".to_owned())]);
     assert_eq!(skills(&scratch), ["art", "fresh", "rebase"]);
-    // The lock stores the choice.
+    // The lock stores which plugins were chosen.
     scratch.ok(&["source", "lock"]);
     let fresh = Scratch::with_project();
     let lock = scratch.path().join("mcpkg.lock").display().to_string();

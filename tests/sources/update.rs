@@ -183,7 +183,7 @@ fn a_mode_a_link_and_a_copy_are_handled() {
         Some(9),
         "a twin is one thing"
     );
-    // One of the copies changes, and becomes an own skill.
+    // One of the copies changes, and becomes a skill of its own.
     upstream.commit(&[("plugins/x/skills/xlsx/SKILL.md", &skill("xlsx", "other sheets\n"))]);
     let updated = update(&scratch, &[]);
     assert_eq!(updated["state"], "updated");

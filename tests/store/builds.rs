@@ -61,9 +61,9 @@ fn each_workspace_keeps_builds_up_to_the_limit_and_running_builds() {
     let other = begin(&store, b, NOW + 9);
     end(&store, other, NOW + 9, &[]);
     assert_eq!((kept(&store, a).len(), kept(&store, b)), (3, vec![other]));
-    // Its output was deleted too.
+    // The output of the deleted build was deleted too.
     assert_eq!(scratch.column("SELECT count(*) FROM blob"), ["2"]);
-    // It ends in time. After a day, it would count as killed.
+    // The running build ends in time. After a day, it would count as killed.
     end(&store, runs, NOW + 10, &[]);
     assert_eq!(kept(&store, a), [old[2], old[1]]);
     let killed = begin(&store, a, NOW);

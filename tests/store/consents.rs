@@ -230,7 +230,7 @@ fn a_token_that_many_use_at_once_is_used_once() {
         let uses: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    // An own connection, as another process has.
+                    // Use a separate connection, as another process would.
                     let context = Context { store: scratch.store(), ..context.clone() };
                     let check =
                         |db: &mcpkg_store::Db<'_>| token::check(db, &context, &issued.token, "deploy_apply", &inputs);

@@ -13,8 +13,8 @@ use crate::support::Scratch;
 const HOUR: i64 = 3_600_000;
 const NOW: i64 = 1_800_000_000_000;
 
-/// Deletes in batches of two, and returns the number of deleted rows. Checks that it is the number that was beyond the
-/// limits.
+/// Deletes in batches of two, and returns the number of deleted rows. Checks that exactly the rows beyond the limits
+/// were deleted.
 fn prune(store: &Store, growing: &Growing, limits: Limits) -> u64 {
     let beyond = store.read(|db| (growing.beyond)(db, limits, NOW)).expect("a count");
     let mut deleted = 0;

@@ -180,7 +180,7 @@ fn a_statement_is_made_in_one_way() {
     }
 }
 
-/// Returns the columns of queries with a type that rows cannot be read as. For example, a sum of integers is NUMERIC in
+/// Returns the columns of queries whose type mcpkg cannot read from a row. For example, a sum of integers is NUMERIC in
 /// PostgreSQL, but an integer in SQLite.
 fn of_other_types(server: &Server, statements: &[Statement]) -> Vec<String> {
     use postgres::types::Type;

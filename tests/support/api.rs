@@ -1,5 +1,5 @@
-//! Serves the API that `tests/fixtures/api/hosting.json` describes over HTTP. The API has state, and fails where a test asks
-//! for it.
+//! Serves, over HTTP, the API that `tests/fixtures/api/hosting.json` describes. The API has state, and fails where a
+//! test asks for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;

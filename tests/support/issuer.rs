@@ -76,8 +76,8 @@ impl Issuer {
         self.state().seen.iter().filter(|seen| *seen == path).count()
     }
 
-    /// Returns the claims of a valid token for an audience, which expires in this many seconds. `more` replaces claims,
-    /// or removes them by null.
+    /// Returns the claims of a valid token for an audience, which expires in this many seconds. `more` replaces claims;
+    /// null removes a claim.
     pub fn claims(&self, audience: &str, seconds: i64, more: Value) -> Value {
         let now = mcpkg_base::clock::Clock::system().now() / 1000;
         let mut claims =

@@ -300,7 +300,7 @@ fn files_that_are_not_items_are_left_alone() {
     assert_eq!(fs::read(scratch.path().join("team/.claude/commands/review.md")).expect("a file"), [0xff, 0xfe]);
 }
 
-/// Returns two MCP servers as in a file of Claude Code. The second has this variable.
+/// Returns two MCP servers as in a file of Claude Code. In the second, the variable `TOKEN` is set to `token`.
 fn servers(args: &str, token: &str) -> String {
     format!(
         "{{\n  \"mcpServers\": {{\n    \"a\": {{\n      \"command\": \"a\",\n      \"args\": [\"{args}\"]\n    }},\n    \
@@ -331,7 +331,7 @@ fn an_agents_file_that_holds_values_is_never_written() {
         assert!(synced.status == 1 && synced.stderr.contains(LET_BE), "{synced}");
         assert_eq!(text(&scratch, "team/.mcp.json"), there);
     }
-    // A sync that writes other files does not change it either.
+    // A sync that writes other files does not change this file either.
     scratch.ok(&["prompt", "create", "other", "Other.\n"]);
     let synced = scratch.run(&["sync"]);
     assert!(synced.stdout.contains("1 item written"), "{synced}");

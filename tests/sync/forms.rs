@@ -87,7 +87,7 @@ fn a_change_from_another_home_makes_no_item_of_a_deployed_file() {
         assert_eq!(names(home), all);
         assert_eq!(home.ok(&["prompt", "show", "go", "--raw"]).matches("Go away").count(), 1);
     }
-    // A form that a user edits becomes an own item.
+    // A form that a user edits becomes an item of its own.
     scratch.file("team/.cursor/commands/go.md", "Go by Cursor\n");
     other.ok(&["sync", &team]);
     assert_eq!(names(&other).len(), all.len() + 1);

@@ -99,7 +99,7 @@ fn a_link_that_replaces_a_file_counts_as_a_deletion() {
     let kept = scratch.json(&["resource", "list"]);
     assert_eq!(kept["resources"].as_array().map(Vec::len), Some(2), "{kept:#}");
     assert!(!scratch.path().join("team/.claude").exists());
-    // The item stays in the project, and sync does not replace the link with it.
+    // The item stays in the project, and sync does not replace the link with the item's file.
     let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
     scratch.ok(&["evolve", "reject", &id]);
     let told = scratch.run(&["sync"]);

@@ -124,7 +124,7 @@ fn a_lost_manifest_is_written_again() {
             // As after a merge in which one side of a conflict was taken as a whole.
             Some(other) => drop(scratch.file(MANIFEST, serde_less(&manifest, other))),
         }
-        // Changes from the meantime are still synced.
+        // Changes that were made in the meantime are still synced.
         scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
         let ran = scratch.run(&["sync"]);
         assert_eq!(ran.status, 0, "{ran}");
@@ -177,7 +177,7 @@ fn files_with_conflict_markers_are_skipped() {
     let ran = scratch.run(&["import", "team"]);
     assert!(ran.status == 1 && ran.stderr.contains("`new.md` is unmerged"), "{ran}");
     assert_eq!(uris(&scratch, "p"), ["db://schema/v1"]);
-    // Once they are resolved, they are ordinary changes.
+    // Once the conflicts are resolved, the files are synced like any other changes.
     scratch.file(review, "Ours and theirs.\n");
     scratch.file("team/new.md", "Both\n");
     scratch.ok(&["sync"]);

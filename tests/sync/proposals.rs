@@ -76,7 +76,7 @@ fn a_change_since_the_proposal_is_not_overwritten() {
     ");
     assert_eq!(scratch.ok(&["prompt", "show", "a"]), "three\n");
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"][0]["state"], "open");
-    // A newer proposal replaces it.
+    // A newer proposal replaces the open one.
     let id = propose(&scratch, Some(("four\n", "Counts"))).to_string();
     assert_eq!(scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map(Vec::len), Some(1));
     assert_eq!(scratch.ok(&["evolve", "reject", &id]), format!("Rejected proposal {id}\n"));

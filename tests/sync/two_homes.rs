@@ -135,7 +135,7 @@ impl Homes {
 
     /// Adds a new line to the arguments of a server. Returns the arguments and the line.
     fn edited_arguments(&mut self, args: &Value, at: &At) -> (Vec<String>, String) {
-        // The project stores each argument as a list of parts, a file as a string.
+        // The project stores each argument as a list of parts; a file stores it as a string.
         let text = |arg: &Value| arg.as_str().or(arg[0].as_str()).expect("an argument").to_owned();
         let mut args: Vec<String> = args.as_array().into_iter().flatten().map(text).collect();
         let line = self.line();
@@ -272,7 +272,7 @@ impl Homes {
         let _ = run(self.context(home), &["prompt", "rename"], json!({ "name": name, "to": to }));
     }
 
-    /// Renames items whose name something else in the folder has, as the message asks the user to.
+    /// Renames items whose names are taken by something else in the folder, as the message asks the user to.
     fn make_way(&self, home: bool, round: usize, data: &Value) {
         for item in data["items"].as_array().into_iter().flatten().filter(|item| item["action"] == "skipped") {
             let name = item["item"].as_str().and_then(|label| label.split('\'').nth(1)).expect("a name");

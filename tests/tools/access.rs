@@ -104,7 +104,7 @@ fn x61_only_its_publishers_see_a_private_tool() {
     let ask = http::modern("/mcp", "tools/call", learn).with("Authorization", &format!("Bearer {reader}"));
     let answer = team.server.send(&ask).message();
     assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "E_TOOL_NOT_FOUND", "{answer}");
-    // The user at the shell sees it. The publisher can make it visible to others.
+    // The user at the shell sees the tool. The publisher can make it visible to others.
     assert_eq!(team.scratch.json(&["tool", "info", "alice/weather"])["versions"][0]["version"], "1.0.0");
     let show =
         |word: &str| team.tell("PATCH", "/tools/alice/weather/visibility", Some(&key), &json!({ "visibility": word }));

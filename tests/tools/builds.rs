@@ -125,7 +125,8 @@ fn a_build_from_somebody_elses_database_is_repeated() {
     let Some(scratch) = with_tool("build: 'echo made > made.txt'", "cat made.txt") else { return };
     assert_eq!(install(&scratch).status, 0);
     assert_eq!(printed(&scratch), "made\n");
-    // The record in the user's files proves that this user built it. Without it, the row may come from anybody.
+    // The record in the user's files proves that this user built the result. Without the record, the row may come from
+    // anybody.
     let records = scratch.state().join("mcpkg/approved/tool-builds");
     std::fs::remove_dir_all(records).expect("records");
     assert_eq!(printed(&scratch), "made\n");

@@ -250,7 +250,7 @@ fn a_bomb_is_not_unpacked() {
     }
     let bomb = packed.finish().expect("compressed");
     assert!(bomb.len() < 1 << 20);
-    // Once as an archive with the right digest, and once as a compressed response.
+    // Send the bomb once as an archive with the right digest, and once as a compressed response.
     let registry = Registry::sound(&bomb, |_| None);
     assert_eq!(installs(&home(&registry), SOON), "E_ARCHIVE_INVALID");
     let encoded = with("200 OK", "Content-Encoding: gzip\r\n", &bomb);

@@ -90,8 +90,7 @@ fn no_process_remains_after_signals_or_a_closed_pipe() {
         client.post("tools/call", call());
         wait_until_it_runs(&mark);
         match end {
-            // Closing the input ends the request; a client that wants the answer keeps it open. Then the server is
-            // terminated.
+            // If the client closes its input, the server may still finish the request. So also terminate the server.
             "close" => {
                 client.close_input();
                 signal(client.pid(), "TERM");

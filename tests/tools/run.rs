@@ -127,7 +127,7 @@ fn no_secret_leaves_a_run_in_a_file() {
     assert_eq!(contents[2]["blob"], "/w==", "{result}");
     assert_eq!(result["_meta"]["mcpkg/run"]["left_out"], json!(["k.bin (the file contains a secret)"]), "{result}");
     client.finish();
-    // The output folder cannot have the path of a file. This is found before the tool runs.
+    // The output folder cannot have the path of a file. The conflict is reported before the tool runs.
     let runs = || scratch.json(&["tool", "runs", "--tool", "test/files"])["runs"].as_array().expect("rows").len();
     let before = runs();
     let refused = scratch.run(&["tool", "run", "./files", "-o", "KEY"]);

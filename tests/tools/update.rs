@@ -319,7 +319,7 @@ fn a_tool_that_was_vetoed_later_is_refused_at_the_next_call() {
     user.ok(&["tool", "outdated"]);
     assert_eq!(code(user, &["tool", "run", TOOL]), "E_TRUST_FAILED");
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["status"], "refused");
-    // A version without a veto replaces it.
+    // A version without a veto replaces the refused one.
     homes.publish(TOOL, "1.0.1");
     assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
     user.ok(&["tool", "run", TOOL]);
@@ -339,7 +339,7 @@ fn x13_an_updated_tool_runs_with_every_registry_gone() {
     let stale = line(user);
     assert_eq!((&stale["state"], &stale["error"]["code"]), (&json!("unknown"), &json!("E_REGISTRY_UNREACHABLE")));
     assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 1);
-    // A removed registry is named.
+    // The error names a registry that was removed.
     user.ok(&["registry", "remove", "team"]);
     let ran = user.run(&["tool", "update", TOOL]);
     assert!(ran.status == 1 && ran.stderr.contains("registry 'team', which was removed"), "{ran}");

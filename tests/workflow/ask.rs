@@ -12,9 +12,9 @@ const NO_SCRIPT: &str = "there is no script of util-linux";
 
 const TEXT: &str = "Make a web app";
 
-/// Finds the server in its settings file or its arguments, lists commands and proposes a workflow. If the note
-/// `proposal` exists, it contains the call that proposes. The variable `DOES` selects what the script does, such as
-/// `stall`.
+/// The script of the fake agents. It finds the server in a settings file or in its arguments, lists commands and
+/// proposes a workflow. If the note `proposal` exists, it contains the call that proposes. The variable `DOES` selects
+/// what the script does, such as `stall`.
 const AGENT: &str = r#"#!/bin/sh
 cat >"$NOTES/prompt"
 pwd >"$NOTES/folder"

@@ -21,7 +21,7 @@ const BRANCHES: [&str; 9] = [
     "x/feature/y",
 ];
 
-/// Returns a repository with random branches. Each has own commits, or those of another branch.
+/// Returns a repository with random branches. Each has its own commits, or those of another branch.
 fn stream(random: &mut Random) -> Stream {
     let mut stream = Stream::default();
     let mut files = Files::from([(b"a.txt".to_vec(), (FILE, b"one\n".to_vec()))]);

@@ -46,7 +46,7 @@ fn a_read_only_folder_in_a_worktree_does_not_prevent_its_removal() {
     }
     let shop = Shop::new();
     for (repo, _) in REPOS {
-        // The other user has an own home, where git finds no name.
+        // The other user has a different home, in which git finds no name.
         shop.git(&shop.repo(repo), &["config", "user.name", "nobody"]);
         shop.git(&shop.repo(repo), &["config", "user.email", "nobody@example.com"]);
     }
@@ -157,7 +157,7 @@ fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     client.finish();
 }
 
-/// A squash of something that is already there makes no empty commit.
+/// A squash of changes that the target already contains makes no empty commit.
 #[test]
 fn a_squash_of_what_is_there_already_makes_no_commit() {
     let shop = Shop::new();

@@ -60,7 +60,8 @@ fn filtered(folder: &Path) {
     std::fs::write(folder.join("code.txt"), "ONE\nTWO\nthree\n").expect("a file");
 }
 
-/// Runs all commands that only read. Checks that no such program runs, and that each command succeeds.
+/// Runs all commands that only read. Checks that none of the repository's programs runs, and that each command
+/// succeeds, except that `spec list` may fail.
 fn reads(shop: &Shop, what: &str) {
     for line in [
         &["workspace", "status"][..],
@@ -226,7 +227,7 @@ fn planted(shop: &Shop, web: &Path) -> String {
     format!("[filter \"evil\"]\n\tclean = {evil}\n[remote \"origin\"]\n\tuploadpack = {evil}\n")
 }
 
-/// Moves what all work trees share to an own folder, which `.git/commondir` names.
+/// Moves what all work trees share to a separate folder, which `.git/commondir` names.
 fn share(git: &Path, folder: &str, says: &[u8]) {
     let shared = git.join(folder);
     std::fs::create_dir_all(&shared).expect("a folder");

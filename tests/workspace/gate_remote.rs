@@ -47,7 +47,7 @@ fn every_call_reaches_it() {
     assert_eq!(logs["logs"], json!([{ "line": "two" }, { "line": "three" }]));
     shop.ok(&["gate", "models", "remove", "large", "--yes"]);
     assert_eq!(shop.data(&["gate", "models", "list"])["models"].as_array().map(Vec::len), Some(1));
-    // Nothing of it is stored here.
+    // The models of the remote gate are not stored in this database.
     let embedded = shop.scratch.file("work/embedded/.smctl/workspace.toml", "[workspace]\nname = \"embedded\"\n");
     let embedded = embedded.parent().and_then(|folder| folder.parent()).expect("a folder").display().to_string();
     assert_eq!(shop.data(&["gate", "models", "list", "-w", &embedded])["models"], json!([]));

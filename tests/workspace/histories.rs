@@ -36,8 +36,8 @@ const LONG: &str = "long-long-long-long-long-long-long-long-long-long-long-long-
 
 const FOLDERS: [&[u8]; 5] = [b"dir", b"other", "grüße".as_bytes(), b"moved", b"dir/sub"];
 
-/// Lines of `.gitattributes`. Files contain no carriage returns, so with none of these lines does a file look changed
-/// after git writes it.
+/// Lines of `.gitattributes`. Files contain no carriage returns, so no file looks changed after git writes it with one
+/// of these lines.
 const ATTRIBUTES: [&str; 11] = [
     "union.list merge=union",
     "* merge=union",
@@ -104,7 +104,7 @@ enum Out {
     Develop,
     Branch,
     Detached,
-    /// The branch, in an own worktree.
+    /// The branch, in a worktree of its own.
     Set,
     /// develop, in a worktree elsewhere, and the branch in the repository.
     Elsewhere,
@@ -392,8 +392,8 @@ fn places(shop: &Shop, repo: &str) -> BTreeMap<PathBuf, String> {
 }
 
 /// Checks that a work tree is the same as its commit. git does not rewrite a file that is equal in two commits, even if
-/// other attributes would change it (carriage returns, `$Id$`). It reports such a file when it reads it again, after a
-/// manual merge too, and the time decides whether it does.
+/// other attributes would change it (carriage returns, `$Id$`). git reports such a file as changed once it reads the
+/// file again, after a manual merge too. Whether it reads the file depends on the file's time.
 fn assert_unchanged(shop: &Shop, place: &Path, was: Option<&String>) {
     let changed = shop.git(place, &["status", "--porcelain", "-z", "--untracked-files=no"]);
     let changed: Vec<&str> = changed.split('\0').filter(|line| !line.is_empty()).collect();

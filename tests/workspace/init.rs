@@ -60,7 +60,8 @@ fn x19_a_failed_clone_leaves_no_other_clones() {
     assert_eq!(std::fs::read_to_string(shop.root().join(".smctl/mine.txt")).expect("a file"), "mine");
 }
 
-/// An init that waits for the lock is not left with a lock file that the init before it deleted.
+/// If an init fails, it deletes its lock file. Another init that waits for this lock must not continue with the deleted
+/// file.
 #[test]
 fn failed_inits_at_once_leave_nothing_and_a_good_one_creates_the_workspace() {
     let shop = Shop::bare();

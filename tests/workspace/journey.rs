@@ -24,7 +24,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
 fn a_team_of_the_original_continues_without_changes() {
     let shop = original();
     let mut client = Client::spawn(smctl(&shop).args(["serve", "--mcp", "--stdio"])).shake_hands("2025-06-18");
-    // It reads what the original left.
+    // The client reads what the original left.
     let status = call(&mut client, "smctl_workspace_status", json!({}));
     assert_eq!((&status["name"], &status["repos"][0]["branch"]), (&json!("my-project"), &json!("develop")));
     let config = client.result("resources/read", json!({ "uri": "smctl://workspace/config" }));

@@ -27,7 +27,7 @@ pub struct Asked {
     pub body: Vec<u8>,
 }
 
-/// A gate on an own port.
+/// A gate on a port of its own.
 pub struct ModelGate {
     pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,

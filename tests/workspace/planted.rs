@@ -246,7 +246,7 @@ fn news(shop: &Shop) -> std::path::PathBuf {
     other
 }
 
-/// Does the same with a signature that nobody can verify.
+/// Like [`news`], but with a signature that nobody can verify.
 fn signed_news(shop: &Shop) {
     let other = news(shop);
     let commit = shop.git(&other, &["cat-file", "commit", "HEAD"]);

@@ -24,8 +24,8 @@ fn a_finish_pushes_on_request() {
     }
 }
 
-/// X42: nothing is pushed without a request. A remote that moved refuses while the others are pushed. Once it is
-/// repaired, the rest follows.
+/// X42: nothing is pushed without a request. If a remote has moved, its push is refused while the others are pushed.
+/// Once the branch is repaired, the refused push can be repeated.
 #[test]
 fn x42_nothing_is_pushed_without_a_request_and_refused_pushes_can_be_repeated() {
     let shop = Shop::new();
@@ -59,7 +59,7 @@ fn x42_nothing_is_pushed_without_a_request_and_refused_pushes_can_be_repeated() 
     }
     let (error, _) = shop.refused(&["flow", "undo"]);
     assert_eq!(error["code"], "E_FLOW_PUSHED", "{error}");
-    // Repair it as a user would: merge origin's branch, and push the branch as it is then.
+    // Repair the branch as a user would: merge origin's branch, and push the result.
     let web = shop.repo("web");
     shop.git(&web, &["fetch", "-q"]);
     shop.git(&web, &["switch", "-q", "develop"]);

@@ -1,7 +1,7 @@
 //! X34: tests that the password of a URL is in nothing that mcpkg answers, writes or stores.
 //!
-//! The tests put a password in every place that takes a URL. A server asks for it, so it is also used. Then everything
-//! that was printed, answered, logged and stored is searched for the password in several encodings.
+//! The tests put a password in every place that takes a URL. A server asks for the password, so it is also used. Then
+//! everything that was printed, answered, logged and stored is searched for the password in several encodings.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -35,7 +35,7 @@ fn forms() -> Vec<(&'static str, Vec<u8>)> {
         ("backwards", CORE.bytes().rev().collect()),
     ];
     // Base64 has three forms, depending on the bytes before the text. Leave out the ends, which depend on the bytes
-    // next to it.
+    // next to the text.
     for before in 0..3 {
         let padded = format!("{}{CORE}", "x".repeat(before));
         let whole = BASE64_STANDARD_NO_PAD.encode(padded);
@@ -156,7 +156,7 @@ impl Watched<'_> {
         well
     }
 
-    /// Starts a server that logs everything to an own file.
+    /// Starts a server that logs everything to a file of its own.
     fn server(&self, modern: bool, name: &str) -> Client {
         let log = File::create(self.shop.scratch.path().join(format!("{name}.log"))).expect("a log");
         let mut command = self.shop.command();

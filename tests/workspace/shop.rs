@@ -54,7 +54,7 @@ impl Shop {
         shop
     }
 
-    /// Returns the command line that creates it.
+    /// Returns the command line that creates the workspace.
     pub fn init_line(&self) -> Vec<String> {
         let mut line = vec!["workspace".to_owned(), "init".to_owned(), "shop".to_owned()];
         for (repo, path) in REPOS {

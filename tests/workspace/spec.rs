@@ -165,7 +165,7 @@ fn x23_archived_specs_are_found_by_their_exact_names() {
     let found = shop.json(&["spec", "status", "barfoo"]);
     assert_eq!(found["qualified"], "_workspace:2026-01-02-barfoo");
     assert_eq!(found["phase"], "Archived");
-    // Without the date, the name means the later of two. Each can be found by its full name.
+    // Without the date, the name means the later of two specs. Each can be found by its full name.
     assert_eq!(shop.json(&["spec", "status", "login"])["name"], "2026-02-03-login");
     assert_eq!(shop.json(&["spec", "status", "api:2026-01-03-login"])["name"], "2026-01-03-login");
     // An open spec comes first. Two open ones need their full names.

@@ -29,7 +29,7 @@ use mcpkg_store::Store;
 /// The number of bytes to read at once.
 const READ: usize = 64 << 10;
 
-/// The time before the deadline at which unfinished tasks are marked as failed. The deadline applies after a signal.
+/// Unfinished tasks are marked as failed this long before the deadline that follows a signal.
 const WRITTEN: Duration = Duration::from_millis(500);
 
 /// Pending answers are written out when they reach this size in bytes.

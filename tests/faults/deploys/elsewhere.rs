@@ -104,7 +104,7 @@ fn a_journal_of_another_machine_is_shown_and_never_acted_upon() {
             vec![file(&keys, image(db, EVIL), key.clone()), file(&beside, Image::Absent, image(db, "Host *\n"))]
         };
         journal(&ground, state, files, &[empty.display().to_string()]);
-        // A deploy that was applied leaves this file next to the user's.
+        // Create the file that an applied deploy leaves next to the user's file.
         let shown = ground.data(&["snapshot", "list", "--all"]);
         let id = shown["snapshots"][0]["id"].as_str().expect("an id").to_owned();
         assert_eq!(shown["snapshots"][0]["begun_here"], false, "{shown:#}");

@@ -55,8 +55,8 @@ fn power_loss_loses_no_deploy_and_no_rollback_that_reported_success() {
 
 #[test]
 fn power_loss_in_the_middle_leaves_one_of_the_two_states() {
-    // Creating temporary files and folders, linking files to their places, writing the database, and removing old
-    // files.
+    // These calls create temporary files and folders, sync them, link files to their places, remove old files, and
+    // write the database.
     let steps: [(&str, &[usize]); 5] = [
         ("openat", &[900]),
         ("fsync", &[2, 5, 9]),

@@ -50,7 +50,7 @@ pub struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Returns the order for a bundle by alice at GitHub over a statement.
+    /// Returns the order for a bundle in which alice at GitHub signs a statement.
     pub fn by_alice(statement: &'a str) -> Self {
         Self {
             statement,
@@ -176,7 +176,8 @@ impl Authority {
         signed(&params)
     }
 
-    /// Returns the certificate log's promise for a certificate without it (RFC 6962, section 3.2), as a list of one.
+    /// Returns the certificate log's promise for a certificate that does not contain the promise yet (RFC 6962, section
+    /// 3.2), as a list of one.
     fn listed(&self, certificate: &[u8]) -> Vec<u8> {
         let inner = content(certificate);
         let body = &inner[..header(inner) + length(inner)];

@@ -11,8 +11,8 @@ use super::{made, weigh};
 
 use crate::support::config;
 
-/// Parts that no signature covers: names of fields with defaults, and the name of the log and the end in its note.
-/// Flipping a bit there changes nothing that is checked.
+/// Parts that no signature covers: the names of fields that have defaults, the name of the log in its note, and the end
+/// of the note. Flipping a bit there changes nothing that is checked.
 const UNSIGNED: [&str; 6] =
     [r#""mediaType""#, r#""logIndex""#, r#""treeSize""#, r#""hashes""#, "log.example.com ", r#"\n"}"#];
 

@@ -277,7 +277,7 @@ fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg_base::error::
 /// The arguments of an operation: for each, its index in `WAYS`, and the value if there is one.
 type Given = Vec<(usize, Option<Value>)>;
 
-/// This property is part of the test suite. `just fuzz` sets how long it runs there.
+/// The test suite runs a fixed number of cases. `just fuzz` runs cases for a chosen time.
 #[test]
 fn hostile_specs_and_values_send_what_was_approved_or_nothing() {
     let given = proptest::collection::vec((0..WAYS.len(), proptest::option::weighted(0.8, value())), 1..5);

@@ -1,5 +1,5 @@
-//! What documents that people publish have beyond the plain: values of several forms, forms with an encoding, queries in paths,
-//! formats at their end, charsets and large numbers in answers.
+//! Tests what only some published documents contain: values of several types, forms with an encoding, paths with a
+//! query or a format at their end, and answers with a charset or large numbers.
 
 use mcpkg_base::http::Url;
 use mcpkg_workflow::api::request::request;
@@ -18,7 +18,8 @@ fn specs(document: &Value) -> Vec<CommandSpec> {
     imported.commands.into_iter().map(|command| command.spec).collect()
 }
 
-/// A request in a line: method, what follows the base, and the body.
+/// Returns a request as one line: the method, the URL below the base, and the body. If the arguments are invalid,
+/// returns the error.
 fn line(spec: &CommandSpec, arguments: Value) -> String {
     match request(&Url::parse(BASE).expect("a URL"), spec, &fields(arguments)) {
         Ok(made) => {
@@ -29,7 +30,7 @@ fn line(spec: &CommandSpec, arguments: Value) -> String {
     }
 }
 
-/// A scratch database with a document whose commands are run by a shell.
+/// Returns a scratch database into which a document was imported, so that tests can run its commands in a shell.
 fn scratch(base: &str, document: &Value) -> Scratch {
     let scratch = Scratch::with_project_here();
     scratch.file("api.json", document.to_string());
@@ -67,7 +68,7 @@ fn a_value_is_valid_when_one_branch_takes_it() {
             &["epochs=3", "choice={\"type\":\"x\"}", "input=[\"a\"]", "num=\"7\"", "free=plain words"],
             json!({ "epochs": 3, "choice": { "type": "x" }, "input": ["a"], "num": "7", "free": "plain words" }),
         ),
-        // What a text only looks like is still the text, where no other form takes it.
+        // A text such as `7` stays a text if the field accepts no other type that fits it.
         (&["input=7", "free=7"], json!({ "input": "7", "free": 7 })),
     ];
     for (n, (arguments, body)) in good.iter().enumerate() {
@@ -86,7 +87,7 @@ fn a_value_is_valid_when_one_branch_takes_it() {
         assert!(ran.status != 0 && ran.stderr.contains(says), "{argument}: {ran}");
     }
     assert_eq!(api.seen().len(), good.len());
-    // A workflow's text is checked by the same rule.
+    // The same rules apply to the arguments in a workflow's text.
     scratch.file("w.yaml", "workflow: w\nsteps:\n  - id: a\n    run: t:jobs:create\n    with: {model: other, epochs: never, input: [a], num: true}\n");
     let found: Value =
         serde_json::from_str(&scratch.run(&["workflow", "validate", "w.yaml", "--json"]).stdout).expect("JSON");
@@ -227,7 +228,7 @@ fn answers_are_read_whatever_their_charset_and_their_numbers() {
         large,
         json!({ "id": "123456789012345678901234567890", "far": "1e999", "near": 18_446_744_073_709_551_615_u64 })
     );
-    // `é` in UTF-8 is two letters in Latin-1.
+    // The two bytes of `é` in UTF-8 are two letters in Latin-1.
     assert_eq!(answered("text/plain; charset=ISO-8859-1", "é"), json!("Ã©"));
     assert_eq!(answered("text/plain; charset=utf-8", "é"), json!("é"));
 }

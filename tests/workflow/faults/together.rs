@@ -1,9 +1,8 @@
-//! Several who do the same at once, and a database that is restored under a run.
+//! Tests several callers that do the same thing at once, and databases that are restored during a run.
 
 use std::sync::{Arc, Barrier};
 
 use mcpkg_core::consent::request;
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -26,8 +25,8 @@ fn of_two_approvals_and_32_uses_in_four_servers_one_runs() {
             let (person, together) = (ground.person(), Arc::clone(&together));
             scope.spawn(move || {
                 together.wait();
-                // The second finds it approved, or used already.
-                let _ = request::approve(&person, id, State::Pending, None);
+                // The second approval finds the request already approved or used.
+                let _ = request::approve(&person, id, None);
             });
         }
         let uses: Vec<_> = clients
@@ -69,12 +68,12 @@ fn a_run_whose_database_is_restored_stops_and_asks_before_it_goes_on() {
     let state = |id: &str| ground.scratch.json(&["workflow", "runs", id])["state"].clone();
     eventually("it stops", || (state(&id) == "interrupted").then_some(()));
     let sent = ground.api.seen().len();
-    // What the API answers now would let it go on.
+    // With this answer of the API, the run would continue.
     let json = vec![("content-type", "application/json".to_owned())];
     ground.api.trouble([Trouble::Status(200, json, "[{\"id\": \"go\"}]")]);
     let told = client.result("tools/call", json!({ "name": "list_runs", "arguments": { "run": id } }));
     assert_eq!(told["structuredContent"]["state"], "interrupted", "{told}");
-    // What it did since the backup nobody knows any more: a person looks at it before it goes on.
+    // Nobody knows what the run did after the backup, so a person has to consent before it continues.
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--yes"]);
     assert_eq!(refused.status, 1, "{refused}");
     assert!(refused.stderr.contains("consent"), "{refused}");
@@ -90,7 +89,7 @@ fn a_run_that_a_restored_database_does_not_know_writes_into_no_other() {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     begun(&ground, &mut client, WAITING);
     eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
-    // The other database has a run of its own, whose row has the same number.
+    // The other database has its own run, and both runs have the same row number.
     let other = Ground::new();
     let mut asking = Client::start(&other.scratch, &[]).shake_hands("2025-06-18");
     begun(&other, &mut asking, WAITING);
@@ -134,7 +133,7 @@ fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
     eventually("it makes one", || (ground.changes() == 1).then_some(()));
     client.kill();
     ground.scratch.ok(&["restore", "waiting.db", "--yes"]);
-    // The rows know nothing of what was made.
+    // The restored rows do not show that the database was created.
     assert_eq!(ground.run()["steps"][1]["state"], "pending");
     let sent = ground.api.seen().len();
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--yes"]);
@@ -145,7 +144,7 @@ fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
     assert!(asked["error"]["details"]["effects"].to_string().contains("restored from a backup"), "{asked}");
     client.finish();
     assert_eq!((ground.api.seen().len(), ground.changes()), (sent, 1));
-    // A person at a terminal is told so, and may say no.
+    // A person at a terminal sees that the database was restored, and can decline.
     let resume = mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["workflow", "resume"] && entry.faces.shell());
     let asked = Arc::new(std::sync::Mutex::new(String::new()));
     let told = Arc::clone(&asked);

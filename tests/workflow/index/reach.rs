@@ -1,4 +1,4 @@
-//! Tests that a tool that a caller cannot call is not reachable as a command either.
+//! Tests that callers cannot reach a tool as a command if they cannot call the tool itself.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn reaches(client: &mut Client, id: &str) -> bool {
     let result = client.result("tools/call", json!({ "name": "get_command_spec", "arguments": { "id": id } }));
     assert_eq!(result["isError"], !found, "{id}: {result}");
     if !found {
-        // The error's suggestions do not name it either.
+        // The error's suggestions do not name the command either.
         assert!(!result["structuredContent"]["error"]["details"]["nearest"].to_string().contains(id), "{result}");
     }
     found
@@ -180,7 +180,7 @@ fn commands_that_need_execute_are_left_to_the_user_if_execute_is_denied() {
     ground.scratch.ok(&["workflow", "policy", "deny"]);
     assert!(!found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
     client.finish();
-    // A server with `--as assistant` still finds them: its agents write workflows that a person runs.
+    // A server with `--as assistant` still finds these commands: its agents write workflows that a person runs.
     let mut client = Client::start(&ground.scratch, &["--as", "assistant", "--no-execute"]).shake_hands("2025-11-25");
     assert!(found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
     client.finish();

@@ -16,7 +16,7 @@ fn yes_runs_only_workflows_that_a_person_saved_at_a_terminal() {
     let refused = scratch.run(&yes);
     assert!(refused.status == 1 && refused.stderr.contains("a person has to consent first"), "{refused}");
     assert!(refused.stderr.contains("`mcpkg workflow edit`"), "it says how to approve it: {refused}");
-    // A program saves it, so the new text is not approved.
+    // A program saves the new text, so the text is not approved.
     scratch.file("app.yaml", TEXT.replace("name: web", "name: api"));
     scratch.ok(&["workflow", "import", "app.yaml", "--update"]);
     assert_eq!(scratch.run(&yes).status, 1);

@@ -276,7 +276,7 @@ fn an_approval_without_a_record_on_this_machine_fails_at_once() {
     let refused = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!(code(&refused), "E_CONSENT_EXPIRED", "{refused}");
     assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("no record")), "{refused}");
-    // For a person, the call would wait twenty seconds.
+    // A call that waits for a person takes twenty seconds.
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(ground.changes(), 0);
     client.finish();

@@ -245,7 +245,7 @@ fn a_password_of_a_command_is_sent_and_not_stored() {
     for part in ["name = *** (22 characters)", "note", "seen", "ada"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // A person runs it in a shell.
+    // A person runs the command in a shell.
     let account = format!("account={}", arguments()["account"]);
     let mut command = planted.ground.scratch.command();
     command.args(["command", "run", "sec:login:create", "--arg", "name=planted-at-the-shell", "--arg", &account]);

@@ -65,7 +65,7 @@ fn findings_in_a_file_are_shown_and_set_the_exit_status() {
         assert!(ran.status == 1 && ran.stdout.contains("res\tcreated\t2\tres.yaml"), "{ran}");
         assert!(ran.stderr.contains("res.yaml:3:") && ran.stderr.contains("[unknown_command]"), "{ran}");
     }
-    // It was imported nevertheless, but cannot run.
+    // The workflow was imported nevertheless, but cannot run.
     assert_eq!(scratch.ok(&["workflow", "show", "res"]), text);
     let again = scratch.run(&["--json", "workflow", "import", "res.yaml"]);
     let told: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");

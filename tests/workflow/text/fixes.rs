@@ -98,7 +98,7 @@ fn each_fix_removes_its_finding() {
 #[test]
 fn an_uncertain_correction_is_a_hint_and_not_a_fix() {
     for (code, text) in [
-        // Two names are equally similar. In the next two, the similar name is already used.
+        // Two names are equally similar. In the next two texts, the similar name is already used.
         (
             "unknown_input_ref",
             workflow("  apps: {}\n  appd: {}\n", &format!("{INFO}    with: {{app: \"${{{{ inputs.appx }}}}\"}}\n")),

@@ -1,4 +1,5 @@
-//! Tests in which others are at work: locks of refs and indexes, conflicts, operations in progress, and another finish.
+//! Tests in which somebody else is working in a repository: locks of refs and indexes, conflicts, operations in
+//! progress, and another finish.
 
 use std::path::Path;
 
@@ -40,7 +41,7 @@ fn x46_locks_of_other_gits_are_refused_before_anything_moves() {
         }
     }
     shop.git(&shop.repo("web"), &["switch", "-q", "develop"]);
-    // The branch is checked out in an own worktree.
+    // The branch is checked out in a worktree of its own.
     let set = shop.root().join(".worktrees/login/web");
     shop.git(&shop.repo("web"), &["worktree", "add", "-q", &set.display().to_string(), "feature/login"]);
     let lock = git.join("worktrees/web/index.lock");

@@ -27,7 +27,7 @@ impl Remote {
         let shop = Shop::bare();
         let ssh = shop.scratch.file("own-ssh", SSH);
         std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        // More than a few packets.
+        // The file needs more than a few packets.
         let seed = shop.scratch.path().join("seed/web");
         let noise: Vec<u8> = (0..200_000_u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8).collect();
         std::fs::write(seed.join("noise.bin"), noise).expect("a file");
@@ -69,7 +69,8 @@ fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// In the list of refs, at the beginning of the pack, and near its end.
+/// The numbers of bytes after which the connection is cut: in the list of refs, at the beginning of the pack, and near
+/// its end.
 const CUTS: [&str; 4] = ["1", "600", "5000", "150000"];
 
 #[test]
