@@ -194,7 +194,7 @@ fn only_the_listed_part_of_a_long_description_counts() {
     place.skill("long", &format!("description: {}\n", "é".repeat(3000)));
     let listed = |target: &str| place.listed(&["plan"], target).3 - 4;
     assert_eq!(listed("claude_code"), 2 * 1536);
-    // Of the shared file, each of these agents lists the same part of the description.
+    // In the file that these agents share, a deploy cuts the description to the length that they accept.
     assert_eq!((listed("codex"), listed("cursor"), listed("vscode")), (2 * 1024, 2 * 1024, 2 * 1024));
 }
 

@@ -68,8 +68,8 @@ impl<'a> Hot<'a> {
         }
     }
 
-    /// Returns whether the request may take long in a large database. Such a tool call has a short time limit for
-    /// reads.
+    /// Returns whether the request may take long in a large database. On stdio and SSE, the front gives such a tool
+    /// call a short time limit for reads.
     pub(super) fn may_be_long(&self) -> bool {
         matches!(self, Hot::Call(call) if call.may_be_long())
     }
