@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rate: None,
         tls: None,
         timeout: Duration::from_secs(30),
+        drain: Duration::ZERO,
     };
     serve_http(store, config, network, |address| {
         eprintln!("listening on http://{address}");
