@@ -7,7 +7,7 @@
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
 //! - A request with an id that is still in flight waits until the earlier request is answered ([`InFlight`]).
 //! - rmcp sees the end of input only after every accepted request was answered, unless the client has disconnected or
-//! the server has to stop.
+//!   the server has to stop.
 
 mod envelope;
 mod hot;
