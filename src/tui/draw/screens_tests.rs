@@ -14,7 +14,7 @@ use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Effect, Identity
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use ratatui::crossterm::event::KeyCode;
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -146,13 +146,17 @@ impl Ground {
         screen
     }
 
-    /// Replaces what differs from run to run: the path of the scratch folder, and ids.
+    /// Replaces what differs from run to run: the path of the scratch folder, ids and times.
     fn same_each_time(&self, text: &str) -> String {
         let folder = platform::real(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned());
         let folders = [folder.as_path(), self.folder.path()];
         let text = folders.iter().fold(text.to_owned(), |text, folder| text.replace(&*folder.to_string_lossy(), "~"));
         let id = Regex::new(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b").expect("a pattern");
-        id.replace_all(&text, "019ac8e2-6f3a-7c41-9d5e-03fc9abdbf2d").into_owned()
+        let text = id.replace_all(&text, "019ac8e2-6f3a-7c41-9d5e-03fc9abdbf2d");
+        // Times are those of the machine's time zone.
+        let time = Regex::new(r"\b(\d\d [A-Z][a-z]{2} )?\d\d:\d\d(?P<s>:\d\d)?\b").expect("a pattern");
+        let same = |found: &Captures<'_>| if found.name("s").is_some() { "12:48:20" } else { "13:48" };
+        time.replace_all(&text, same).into_owned()
     }
 
     /// Shows a place, with the preview of its first row.
