@@ -334,6 +334,28 @@ fn an_export_without_an_ignored_form_imports_the_same_items() {
 }
 
 #[test]
+fn a_deployed_folder_is_imported_as_the_texts_that_the_user_wrote() {
+    for (file, name) in [
+        (".github/copilot-instructions.md", "copilot-instructions.md"),
+        ("CLAUDE.md", "CLAUDE.md"),
+        ("GEMINI.md", "GEMINI.md"),
+        (".cursor/rules/style.mdc", "style.mdc"),
+    ] {
+        let scratch = Scratch::with_project();
+        let front = if name == "style.mdc" { "---\nalwaysApply: true\n---\n" } else { "" };
+        scratch.file(&format!("tree/{file}"), format!("{front}Be nice.\n"));
+        scratch.ok(&["import", "tree"]);
+        scratch.ok(&["target", "enable", "gemini", "copilot"]);
+        scratch.ok(&["deploy", "--root", "tree", "--apply", "--yes"]);
+        scratch.ok(&["project", "create", "q"]);
+        scratch.ok(&["-p", "q", "import", "tree"]);
+        let items = scratch.ok(&["-p", "q", "resource", "list"]);
+        let names: Vec<&str> = items.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(names, [name]);
+    }
+}
+
+#[test]
 fn a_block_that_clashes_with_what_was_edited_is_left_out() {
     let scratch = Scratch::with_project();
     scratch.file("tree/.github/copilot-instructions.md", "Be nice.\n");

@@ -129,10 +129,10 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
     Loaded in each session:
-      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
-      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Claude Code 0 -> 15 bytes (about 0 -> 3 tokens; 7 bytes list 1 skill)
+      Codex 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      Cursor 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      VS Code 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets      path                                                      …
@@ -148,10 +148,10 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor       .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
     Loaded in each session:
-      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
-      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Claude Code 0 -> 15 bytes (about 0 -> 3 tokens; 7 bytes list 1 skill)
+      Codex 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      Cursor 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      VS Code 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
     --- 100
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets           path                                                          reason
@@ -166,10 +166,10 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor            .cursor/commands/review.md                                    file missing
     9 to create, 0 to update, 0 to delete
     Loaded in each session:
-      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
-      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Claude Code 0 -> 15 bytes (about 0 -> 3 tokens; 7 bytes list 1 skill)
+      Codex 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      Cursor 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      VS Code 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
     --- 160
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets                          path                                                          needs  reason
@@ -184,10 +184,10 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor                           .cursor/commands/review.md                                           file missing
     9 to create, 0 to update, 0 to delete
     Loaded in each session:
-      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
-      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
-      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Claude Code 0 -> 15 bytes (about 0 -> 3 tokens; 7 bytes list 1 skill)
+      Codex 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      Cursor 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
+      VS Code 0 -> 334 bytes (about 0 -> 83 tokens; 201 bytes list 3 skills)
     "#);
     scratch.ok(&["deploy", "--apply", "--root", "work", "--target", "claude_code", "--yes"]);
     scratch.file("work/.claude/skills/pdf/SKILL.md", "changed\n");

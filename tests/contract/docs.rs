@@ -230,7 +230,10 @@ fn docs_of_the_targets_are_current() {
     let mut page = String::from(
         "# Targets\n\nWhere `mcpkg deploy` writes for each agent: below the deploy root and, with `--scope user`, below the home folder.\n\
          If several instructions modules go into one file, each is a block between two marker lines. Agents that read a folder's\n\
-         `AGENTS.md` share the one that is written for Codex, and get no copy of their own.\n",
+         `AGENTS.md` share the one that is written for Codex, and get no copy of their own.\n\n\
+         If your own files already contain a text, mcpkg writes it only for the agents that do not read it there. Then Codex may\n\
+         get all its instructions in `AGENTS.override.md`, and others may get the text in their own places below, or through an\n\
+         import in `GEMINI.md` or `.claude/CLAUDE.md`. If an agent still loads a text twice, `mcpkg plan` says so.\n",
     );
     for target in Target::all() {
         let facts = target.facts();

@@ -61,7 +61,7 @@ fn plan_and_status_count_what_is_loaded_in_each_session() {
     assert_eq!(place.loaded(&["plan"], "codex"), (size as u64, vec![format!("AGENTS.md {size}")]));
     assert_eq!(
         place.loaded(&["plan"], "vscode").1,
-        [".github/copilot-instructions.md 9".to_owned(), format!("AGENTS.md {size}")]
+        [".claude/rules/mine.md 8".to_owned(), ".github/copilot-instructions.md 9".into(), format!("AGENTS.md {size}")]
     );
     let own = place.read("root/.cursor/rules/own.mdc").len();
     assert_eq!(
@@ -155,7 +155,11 @@ fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
     for target in all {
         assert_eq!(place.listed(&["plan"], target), (1, 0, 0, tidy), "{target}");
     }
-    assert!(place.ok(&["plan"]).contains(&format!("Codex {tidy} bytes (about 3 tokens; {tidy} bytes list 1 skill)")));
+    assert!(
+        place
+            .ok(&["plan"])
+            .contains(&format!("Codex 0 -> {tidy} bytes (about 0 -> 3 tokens; {tidy} bytes list 1 skill)"))
+    );
     // Each agent has its own keys that keep a skill out of the list.
     place.skill("by-hand", "description: By hand\ndisable-model-invocation: true\n");
     place.skill("scoped", "description: Scoped\npaths: src/**\n");

@@ -38,10 +38,10 @@ fn a_plan_and_its_preview() {
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/commands/review.md","path_posix":"<ROOT>/.cursor/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["cursor"],"module_ids":["command:review"]}
       summary: {"create":6,"update":0,"delete":0}
       budget:
-        {"target":"claude_code","bytes":25,"tokens":6,"files":[{"path":"<ROOT>/AGENTS.md","bytes":12}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":13},"limit":null}
-        {"target":"codex","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":{"bytes":32768,"used":133,"path":"<ROOT>/AGENTS.md"}}
-        {"target":"cursor","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":null}
-        {"target":"vscode","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":null}
+        {"target":"claude_code","bytes":25,"tokens":6,"files":[{"path":"<ROOT>/AGENTS.md","bytes":12}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":13},"limit":null,"bytes_before":0}
+        {"target":"codex","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":{"bytes":32768,"used":133,"path":"<ROOT>/AGENTS.md"},"bytes_before":0}
+        {"target":"cursor","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":null,"bytes_before":0}
+        {"target":"vscode","bytes":175,"tokens":43,"files":[{"path":"<ROOT>/AGENTS.md","bytes":133}],"listed":{"skills":2,"commands":0,"subagents":0,"bytes":42},"limit":null,"bytes_before":0}
     "#);
     let mut plan = place.data(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");

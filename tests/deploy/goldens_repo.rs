@@ -35,8 +35,8 @@ fn a_plan_and_its_preview() {
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","before_sha256":null,"after_sha256":"0d0d088f","reason":"file missing","targets":["cursor"],"module_ids":["instructions:b"]}
       summary: {"create":4,"update":0,"delete":0}
       budget:
-        {"target":"codex","bytes":150,"tokens":37,"files":[{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":2},"limit":{"bytes":32768,"used":148,"path":"<ROOT>/AGENTS.md"}}
-        {"target":"cursor","bytes":325,"tokens":81,"files":[{"path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","bytes":80},{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":0,"commands":0,"subagents":0,"bytes":0},"limit":null}
+        {"target":"codex","bytes":150,"tokens":37,"files":[{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":2},"limit":{"bytes":32768,"used":148,"path":"<ROOT>/AGENTS.md"},"bytes_before":0}
+        {"target":"cursor","bytes":325,"tokens":81,"files":[{"path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","bytes":80},{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":0,"commands":0,"subagents":0,"bytes":0},"limit":null,"bytes_before":0}
     "#);
     let mut plan = place.of_repo(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");

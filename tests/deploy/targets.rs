@@ -340,6 +340,8 @@ fn in_the_users_own_folders_each_agent_has_its_own_file() {
 #[test]
 fn a1_a2_a6_and_a19_are_reported_by_doctor_and_status() {
     let place = place();
+    // VS Code reads both CLAUDE.local.md and rules of Claude Code.
+    place.ok(&["target", "disable", "vscode"]);
     place.instructions("style", "Be brief.\n");
     place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");
     place.deploy(&[]);

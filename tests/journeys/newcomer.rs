@@ -42,7 +42,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     let applied = ground.data(&["deploy", "--apply", "--yes"]);
     assert_eq!(applied["applied"], true, "{applied:#}");
     for name in [
-        "AGENTS.md",
+        "AGENTS.override.md",
         ".agents/skills/pdf/SKILL.md",
         ".agents/skills/review/SKILL.md",
         ".cursor/commands/review.md",
@@ -50,7 +50,9 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     ] {
         assert!(ground.root().join(name).is_file(), "{name}: {applied:#}");
     }
-    assert!(ground.read("AGENTS.md").contains("Be brief."), "{}", ground.read("AGENTS.md"));
+    // VS Code reads CLAUDE.md, and would read the same text again in AGENTS.md.
+    assert!(ground.read("AGENTS.override.md").contains("Be brief.") && !ground.root().join("AGENTS.md").exists());
+    assert!(ground.read(".cursor/rules/CLAUDE.mdc").contains("Be brief."));
     let clean = ground.data(&["status", "--only", "missing,modified"]);
     assert_eq!(drift(&clean), Vec::<String>::new());
     assert_eq!(ground.run(&["plan", "--check"]).status, 0);
@@ -156,10 +158,10 @@ fn j8_an_agent_deploys_over_mcp_with_the_server_restarted_between_plan_and_apply
     assert_eq!(again["errors"][0]["details"]["mismatch_kind"], "consumed", "{again:#}");
 
     ground.put(".claude/skills/pdf/SKILL.md.new", "a stray file\n", 0o644);
-    let edited = ground.read("AGENTS.md").replace("Be brief.", "Be brief and kind.");
-    ground.put("AGENTS.md", &edited, 0o644);
+    let edited = ground.read("AGENTS.override.md").replace("Be brief.", "Be brief and kind.");
+    ground.put("AGENTS.override.md", &edited, 0o644);
     let status = call(&mut server, "status", json!({ "only": ["modified"] }));
-    assert_eq!(drift(&status["data"]), ["modified user_modified AGENTS.md"]);
+    assert_eq!(drift(&status["data"]), ["modified user_modified AGENTS.override.md"]);
     let proposed = call(&mut server, "evolve_propose", json!({ "yes": true }));
     assert_eq!(proposed["data"]["created"], true, "{proposed:#}");
     let refused = call(&mut server, "rollback", json!({ "to": "pristine" }));

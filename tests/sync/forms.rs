@@ -144,9 +144,16 @@ fn a_file_that_a_deploy_replaced_is_skipped_and_its_text_stays() {
     }
     scratch.ok(&["sync", "team"]);
     let all = names(&scratch);
-    scratch.ok(&["target", "enable", "gemini"]);
-    deploy(&scratch);
-    assert!(fs::read_to_string(scratch.path().join("team/GEMINI.md")).expect("a file").contains("@AGENTS.md"));
+    // An earlier version of mcpkg moved the text of GEMINI.md to AGENTS.md.
+    let block = |inner: &str| {
+        let kept = "this part is kept by mcpkg; what stands outside of it is yours";
+        format!("<!-- mcpkg:begin: {kept} -->\n{inner}<!-- mcpkg:end -->\n")
+    };
+    let section =
+        |name: &str, text: &str| format!("<!-- agentpack:module=instructions:{name} -->\n{text}<!-- /agentpack -->\n");
+    let moved = format!("{}\n---\n\n{}", section("AGENTS.md", "For all\n"), section("GEMINI.md", "For Gemini\n"));
+    scratch.file("team/AGENTS.md", block(&moved));
+    scratch.file("team/GEMINI.md", block("@AGENTS.md\n"));
     for _ in 0..3 {
         let told = scratch.run(&["sync"]);
         assert!(

@@ -9,6 +9,8 @@ use crate::forms::subagent::SubagentForm;
 pub struct Reading {
     /// The maximum depth to which the agent follows imports such as `@docs/style.md`.
     pub import_hops: usize,
+    /// Files in which the agent follows no imports.
+    pub no_imports_in: &'static [&'static str],
     /// Whether the agent drops HTML comments.
     pub drops_comments: bool,
     /// Whether the agent loads files with equal text only once.
@@ -100,6 +102,7 @@ impl Reading {
     /// The value for an agent that loads files unchanged.
     pub const PLAIN: Self = Self {
         import_hops: 0,
+        no_imports_in: &[],
         drops_comments: false,
         equal_once: false,
         user_skills_win: false,

@@ -77,11 +77,33 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
 
 /// Returns whether the text outside the sections contains only separators and imports, which mcpkg itself writes.
 pub fn is_only_between(outside: &[u8]) -> bool {
-    outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
+    let mut lines = outside.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.all(|line| matches!(line, b"" | b"---") || imported_by(line).is_some())
 }
 
-/// The line that imports AGENTS.md, for agents that read a different file.
-pub const IMPORT: &[u8] = b"@AGENTS.md";
+/// Returns the files that the text outside the sections imports, relative to the file's folder.
+pub fn imports(outside: &[u8]) -> Vec<&'static str> {
+    outside.split(|byte| *byte == b'\n').filter_map(|line| imported_by(line.trim_ascii())).collect()
+}
+
+fn imported_by(line: &[u8]) -> Option<&'static str> {
+    IMPORTS.iter().find(|import| import.as_bytes() == line)?.strip_prefix('@')
+}
+
+/// Whether one of [`IMPORTS`] may import a file with this path.
+pub fn is_imported(path: &str) -> bool {
+    IMPORTS.iter().filter_map(|import| import.strip_prefix('@')).any(|import| path.ends_with(import))
+}
+
+/// The lines by which a file imports a file that its agent does not read on its own.
+pub const IMPORTS: [&str; 6] = [
+    "@AGENTS.md",
+    "@../AGENTS.md",
+    "@AGENTS.override.md",
+    "@CLAUDE.md",
+    "@.github/copilot-instructions.md",
+    "@../.github/copilot-instructions.md",
+];
 
 /// Returns a managed block with the text `inner`. The block's first line names the module, if `module` is given and its
 /// id cannot be misread there.

@@ -58,12 +58,15 @@ pub struct Block {
     pub users: Option<Vec<u8>>,
     /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
+    /// The files that the block imports, relative to the file's folder.
+    pub imports: Vec<&'static str>,
 }
 
 /// Splits a file with a managed block of instructions into its parts. Returns `None` if the file has no block, or if
 /// the block is malformed.
 pub fn block(text: &[u8]) -> Option<Block> {
     let split = sections::find(text)?;
+    let mut imports = Vec::new();
     let instructions = match split.module {
         Some(id) => vec![(id.strip_prefix(INSTRUCTIONS)?.to_owned(), sections::unescape(split.inner))],
         None => {
@@ -71,11 +74,12 @@ pub fn block(text: &[u8]) -> Option<Block> {
             if !sections::is_only_between(&outside) {
                 return None;
             }
+            imports = sections::imports(&outside);
             let named = |(id, text): (String, Vec<u8>)| Some((id.strip_prefix(INSTRUCTIONS)?.to_owned(), text));
             found.into_iter().map(named).collect::<Option<Vec<_>>>()?
         }
     };
-    Some(Block { users: sections::take_out(text), instructions })
+    Some(Block { users: sections::take_out(text), instructions, imports })
 }
 
 /// The prefix of the ids of instructions.
@@ -158,7 +162,7 @@ mod tests {
         let one = block(&sections::block(b"One\n", Some("instructions:x"))).unwrap();
         assert_eq!((one.users, one.instructions), (None, vec![("x".to_owned(), b"One\n".to_vec())]));
         let import = block(&sections::block(b"@AGENTS.md\n", None)).unwrap();
-        assert_eq!(import, Block { users: None, instructions: Vec::new() });
+        assert_eq!(import, Block { users: None, imports: vec!["AGENTS.md"], instructions: Vec::new() });
         for none in [b"Text".as_slice(), &sections::block(b"Text\n", None), &sections::block(b"x", Some("skill:a"))] {
             assert_eq!(block(none), None);
         }

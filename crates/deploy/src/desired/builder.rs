@@ -103,6 +103,11 @@ impl Builder {
         self.desired.left_out.push(LeftOut { module_id: module.id.clone(), target, reason });
     }
 
+    /// Records that a target already loads a module's text from the user's own files.
+    pub fn hold(&mut self, module: &Module, target: Target) {
+        self.desired.held.extend(module.files.first().map(|file| (part(module, file), target)));
+    }
+
     /// Adds an instructions module as a rule. `front_matter` replaces the module's own.
     pub fn rule(
         &mut self,
@@ -276,17 +281,18 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
-    /// Adds a block that imports AGENTS.md and contains the modules that only this file has.
+    /// Adds a block that imports other files, each by a line, and contains the modules that only this file has.
     pub fn import(
         &mut self,
         targets: &[Target],
         root: &Path,
         relative: &str,
+        lines: &[&str],
         imported: &[&Module],
         own: &[&Module],
     ) -> Result<()> {
         let own = parts(own);
-        let mut inner = [sections::IMPORT, b"\n"].concat();
+        let mut inner = format!("{}\n", lines.join("\n")).into_bytes();
         if !own.is_empty() {
             inner.extend_from_slice(b"\n");
             inner.extend(sections::marked(&bodies(&own)));

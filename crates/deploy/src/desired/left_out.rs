@@ -57,6 +57,8 @@ pub enum Reason {
     WouldRun,
     /// The target reads commands as skills, and a skill already has the command's name.
     SkillTaken,
+    /// The target reads the text only from a link, which mcpkg does not write through.
+    Linked,
     /// The module's text cannot be written. A warning gives the reason.
     Broken,
 }
@@ -99,6 +101,7 @@ impl Reason {
             Reason::Placeholders => "placeholders",
             Reason::WouldRun => "would_run",
             Reason::SkillTaken => "skill_taken",
+            Reason::Linked => "linked",
             Reason::Broken => "broken",
         }
     }
@@ -128,6 +131,7 @@ impl Reason {
             Reason::OnlyServers => "the agent reads only MCP servers",
             Reason::Placeholders => "the agent would replace part of its text",
             Reason::WouldRun => "the agent would execute part of its text",
+            Reason::Linked => "the agent's instructions file is a link, which mcpkg does not write through",
             Reason::SkillTaken => "the agent reads commands as skills, and a skill has the same name",
             Reason::Broken => "its text cannot be written",
         }

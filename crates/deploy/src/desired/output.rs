@@ -25,7 +25,7 @@ pub enum Form {
     Gathered,
     /// Several modules combined in a block; the rest of the file belongs to the user.
     Block,
-    /// A block that imports AGENTS.md and contains the modules that only this file has.
+    /// A block that imports other files and contains the modules that only this file has.
     Import,
     /// A Cursor rule: mcpkg's front matter before the module's text.
     CursorRule,
@@ -201,6 +201,8 @@ pub struct Desired {
     pub warnings: Vec<String>,
     /// Modules that one of their targets does not get.
     pub left_out: Vec<LeftOut>,
+    /// Modules whose text a target already loads from the user's own files.
+    pub held: Vec<(Part, Target)>,
     /// Remarks for a person on modules that a target gets in a changed form.
     pub remarks: Vec<Remark>,
     /// Notes for a person on where targets read things. A plan shows each note once.

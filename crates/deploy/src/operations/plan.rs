@@ -9,7 +9,7 @@ use crate::answer::{self, Page, Rest};
 use crate::desired::remark::Remark;
 use crate::plan::Change;
 use crate::plan::audit;
-use crate::plan::budget::{self, Budget, When};
+use crate::plan::budget::{self, Budget};
 use crate::plan::prepare::Prepared;
 use crate::plan::show::listed;
 use crate::source::{Choice, Only};
@@ -62,7 +62,7 @@ impl Operation for ShowPlan {
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
     const HELP: &'static str = "Planning writes nothing. To deploy over a file that mcpkg did not write, or that changed after mcpkg \
-        wrote it, you need --adopt. The plan also shows how much text each agent will load per session after the deploy. This text \
+        wrote it, you need --adopt. The plan also shows how much text each agent loads per session, before and after the deploy. This text \
         includes instructions with their imports, and the names and descriptions of skills and subagents. mcpkg estimates one token for \
         every four bytes.";
     const EXAMPLES: &'static [&'static str] =
@@ -82,7 +82,7 @@ impl Operation for ShowPlan {
         let (changes, rest) = self.show.listed(context, &prepared)?;
         // What agents will load is known only if the whole project is planned.
         let budgets = match prepared.site.only.is_empty() {
-            true => budget::of(&prepared, When::After)?,
+            true => budget::after(&prepared)?,
             false => Vec::new(),
         };
         let body = Body::Several(vec![listed(&prepared, changes), Body::Sentence(budget::lines(&budgets))]);

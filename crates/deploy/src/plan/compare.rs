@@ -262,10 +262,11 @@ impl Comparing<'_> {
     /// Whether a file still has exactly the text that was imported from it, and keeps this text when it gets a block.
     fn keeps_imported(&self, desired: &Desired, output: &Output, text: &[u8]) -> bool {
         let text = text.trim_ascii();
+        let parts = desired.outputs.values().flat_map(|output| &output.parts);
         let is_from_it = |part: &Part| part.bytes.trim_ascii() == text && self.is_home(output, part);
         !self.is_strict
             && memmem::find(&block::put_in(output, text), text).is_some()
-            && desired.outputs.values().flat_map(|output| &output.parts).any(is_from_it)
+            && parts.chain(desired.held.iter().map(|(part, _)| part)).any(is_from_it)
     }
 
     /// Whether a module was imported from the path of an output.

@@ -48,7 +48,10 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
 fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path) -> Result<Option<String>> {
     let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
     let path = root.join(AGENTS_MD);
-    if !path.is_file() && desired.output(&path).is_none() {
+    let output = desired.output(&path);
+    // A file of the target imports AGENTS.md.
+    let is_imported = output.is_some_and(|output| output.targets.contains(&config.target));
+    if is_imported || !path.is_file() && output.is_none() {
         return Ok(None);
     }
     let title = config.target.facts().title;
@@ -57,9 +60,8 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
         // If both files contain the same text, do not suggest the line `@AGENTS.md`: the agent would load the text
         // twice.
         let users = found.users_text();
-        let stands_in_both = desired
-            .output(&path)
-            .is_some_and(|output| output.parts.iter().any(|part| part.bytes.trim_ascii() == users.trim_ascii()));
+        let stands_in_both =
+            output.is_some_and(|output| output.parts.iter().any(|part| part.bytes.trim_ascii() == users.trim_ascii()));
         let how = match found.path.parent() == Some(root) {
             true if stands_in_both => String::new(),
             true => format!("; to fix this, add the line `@AGENTS.md` to `{hiding}`"),

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::{Placing, origin};
 use crate::import::paths::agents::{Form, Role};
 use crate::import::paths::destination::Destination;
-use crate::import::read::IMPORTED;
 use crate::import::read::text::{Block, Text};
 use crate::item::{File, Item, Origin, What, name};
 use crate::media;
@@ -71,13 +70,13 @@ impl Placing {
     }
 
     /// Places a file with a managed block: the instructions that a deploy put into the block, and the user's text
-    /// around it. Returns false if there are no instructions in the block, no text around it, and no AGENTS.md that it
-    /// may import. Then the caller treats the file as ordinary text.
+    /// around it. Returns false if there are no instructions in the block, no text around it, and no file that it
+    /// imports. Then the caller treats the file as ordinary text.
     fn block(&mut self, file: &File, to: &Destination, block: Block) -> Result<bool> {
-        let Block { instructions, users } = block;
-        // A block may consist only of an import of AGENTS.md. The instructions are then in that file.
-        let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let import = Some(format!("{folder}{IMPORTED}")).filter(|path| self.imported.contains(path));
+        let Block { instructions, imports, users } = block;
+        // A block may consist only of imports. The instructions are then in the imported files.
+        let import =
+            imports.iter().map(|import| next_to(&file.relative, import)).find(|path| self.imported.contains(path));
         if instructions.is_empty() && users.is_none() && import.is_none() {
             return Ok(false);
         }
@@ -205,7 +204,7 @@ impl Placing {
     fn takes_over_rule(&mut self, file: &File, to: &Destination, scope: &Scope) -> Result<bool> {
         // A deploy names a rule after the path of its original, if the original applies to a folder.
         let stem = match (to.role, to.form, to.scope.is_empty()) {
-            (Role::Instructions, Form::Rule(_), true) => forms::stem(&to.label).to_owned(),
+            (Role::Instructions, Form::Rule(_) | Form::Plain, true) => forms::stem(&to.label).to_owned(),
             (Role::Instructions, Form::Plain, false) => forms::file_letters(forms::stem(&file.relative)),
             _ => return Ok(false),
         };
@@ -256,6 +255,16 @@ impl Placing {
         }
         Ok(true)
     }
+}
+
+/// Returns the path that a file imports as `import`, such as `../AGENTS.md`.
+fn next_to(file: &str, import: &str) -> String {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let (folder, import) = match import.strip_prefix("../") {
+        Some(import) => (folder.rsplit_once('/').map_or("", |(folder, _)| folder), import),
+        None => (folder, import),
+    };
+    if folder.is_empty() { import.to_owned() } else { format!("{folder}/{import}") }
 }
 
 fn mime_type(file: &File) -> Result<Option<String>> {

@@ -19,6 +19,7 @@ use crate::item::{self, Entry, File, What, server::Server};
 use agent_file::AgentFile;
 use mcpkg_agents::agents::client_of;
 use mcpkg_agents::commands::{self, toml_file};
+use mcpkg_agents::forms::sections;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_agents::template;
 use mcpkg_base::error::{Code, Error, Result};
@@ -27,9 +28,6 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 use skill::Skill;
 use text::Text;
-
-/// The name of the file that other agents' files import after a deploy, as in `@AGENTS.md`.
-pub const IMPORTED: &str = "AGENTS.md";
 
 /// The result of stage 3. Drafts are in the order in which they get their names.
 pub struct Drafts<'f> {
@@ -92,7 +90,7 @@ pub fn read<'f>(
     let mut drafts = Drafts { listed: Vec::new(), skills: Vec::new(), others: Vec::new(), imported: HashSet::new() };
     let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
     for (file, to) in files {
-        if file.relative.ends_with(IMPORTED) {
+        if sections::is_imported(&file.relative) {
             drafts.imported.insert(file.relative.clone());
         }
         match (&file.listed, to) {

@@ -36,6 +36,8 @@ pub struct Text {
 pub struct Block {
     /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
+    /// The files that the block imports, relative to the file's folder.
+    pub imports: Vec<&'static str>,
     /// The user's text outside the block; `None` if all text is in the block.
     pub users: Option<Box<(NewContent, Text)>>,
 }
@@ -56,13 +58,13 @@ impl Text {
             false => None,
         };
         let block = (is_instructions && to.form == Form::Plain).then(|| variants::block(&bytes)).flatten();
-        let block = block.map(|variants::Block { users, instructions }| {
+        let block = block.map(|variants::Block { users, imports, instructions }| {
             let users = users.map(|users| {
                 let content = NewContent::from(users);
                 let text = Self::read(&File { content: content.clone(), ..file.clone() }, to)?;
                 Ok::<_, Error>(Box::new((content, text)))
             });
-            Ok::<_, Error>(Block { instructions, users: users.transpose()? })
+            Ok::<_, Error>(Block { instructions, imports, users: users.transpose()? })
         });
         Ok(Self { scope, rule, block: block.transpose()?, notes, is_small: true })
     }

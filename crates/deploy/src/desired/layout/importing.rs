@@ -1,14 +1,13 @@
 //! Writes files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read AGENTS.md
 //! themselves.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::files::below;
 use super::hidden;
 use crate::desired::builder::Builder;
 use crate::module::Module;
 use crate::targets::Target;
-use mcpkg_agents::agents::places::AgentsMd;
 use mcpkg_agents::forms::sections;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
@@ -16,39 +15,56 @@ use mcpkg_base::error::Result;
 /// The name of the instructions file that most agents read.
 pub(super) const AGENTS_MD: &str = "AGENTS.md";
 
-/// Returns the names of files that import AGENTS.md, each with the readers that need it.
-pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
-    let mut files: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
-    for target in readers {
-        if let AgentsMd::ImportedBy(file) = target.facts().project.agents_md {
-            files.entry(file).or_default().push(*target);
-        }
-    }
-    files
+/// A line in a file of one target that imports another file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Import {
+    pub target: Target,
+    /// The file with the line.
+    pub from: &'static str,
+    /// The imported file.
+    pub of: &'static str,
+    line: &'static str,
 }
 
-/// Adds the file through which targets read the AGENTS.md next to it. The import line is omitted if the user already
-/// wrote one. Nothing is added if the file is a link to AGENTS.md.
+impl Import {
+    /// Returns the import of the file `of`; `None` if mcpkg does not write such a line.
+    pub(super) fn of(target: Target, from: &'static str, of: &'static str) -> Option<Self> {
+        let wanted = if from.contains('/') { format!("@../{of}") } else { format!("@{of}") };
+        let line = sections::IMPORTS.iter().find(|line| **line == wanted)?;
+        Some(Self { target, from, of, line })
+    }
+}
+
+/// Adds the file through which targets read the files next to it. A line is omitted if the user already wrote it.
+/// Nothing is added if the file is a link to AGENTS.md. All imports are from the same file below `folder`.
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],
     folder: &Path,
-    file: &str,
+    imports: &[&Import],
     imported: &[&Module],
     own: &[&Module],
 ) -> Result<()> {
-    let path = folder.join(file);
+    let Some(file) = imports.first().map(|import| import.from) else { return Ok(()) };
+    let (below_folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    let (folder, path) = (below(folder, below_folder), folder.join(file));
+    let mut imports = imports.to_vec();
     if path.is_file() {
-        let is_link = mcpkg_base::platform::real(&path).is_ok_and(|real| real.ends_with(AGENTS_MD));
-        let text = disk::read(&path)?;
-        let users = sections::take_out(&text).unwrap_or_default();
-        if is_link || hidden::has_word(&users, &[b"@AGENTS.md", b"@./AGENTS.md"]) {
-            return if is_link { Ok(()) } else { builder.block(targets, folder, file, own) };
+        if mcpkg_base::platform::real(&path).is_ok_and(|real| real.ends_with(AGENTS_MD)) {
+            return Ok(());
         }
+        let users = sections::take_out(&disk::read(&path)?).unwrap_or_default();
+        imports.retain(|import| import.of != AGENTS_MD || !hidden::imports_agents_md(&users));
+    }
+    if imports.is_empty() {
+        return builder.block(targets, &folder, name, own);
     }
     // mcpkg does not write through a link, so a text that the user wrote into this file stays in it.
     let imported = if folder.join(AGENTS_MD).is_symlink() { &[][..] } else { imported };
-    let titles = targets.iter().map(|target| target.facts().title).collect::<Vec<_>>().join(", ");
-    builder.note(targets, format!("{titles} reads AGENTS.md through the line `@AGENTS.md` in {file}"));
-    builder.import(targets, folder, file, imported, own)
+    for import in &imports {
+        let (title, of, line) = (import.target.facts().title, import.of, import.line);
+        builder.note(&[import.target], format!("{title} reads {of} through the line `{line}` in {file}"));
+    }
+    let lines: Vec<&str> = imports.iter().map(|import| import.line).collect();
+    builder.import(targets, &folder, name, &lines, imported, own)
 }

@@ -1,12 +1,14 @@
 //! Converts modules to files: decides where each target reads each module, and in what form.
 
+mod always;
 mod commands;
 mod current;
 mod files;
-mod held;
+mod folder;
 pub mod hidden;
 mod importing;
 mod instructions;
+mod once;
 mod original;
 mod scoped;
 mod servers;
@@ -16,6 +18,8 @@ mod texts;
 
 #[cfg(test)]
 mod inert_tests;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -72,6 +76,7 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
             placed.extend(output.targets.iter().map(|target| (part.module_id.as_str(), *target)));
         }
     }
+    placed.extend(desired.held.iter().map(|(part, target)| (part.module_id.as_str(), *target)));
     placed.extend(desired.left_out.iter().map(|left_out| (left_out.module_id.as_str(), left_out.target)));
     let mut warnings = Vec::new();
     let mut nowhere: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::files::{below, is_longer, path_in};
 use super::hidden;
-use super::importing::{self, AGENTS_MD};
+use super::importing::{self, AGENTS_MD, Import};
 use super::texts::Texts;
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
@@ -59,7 +59,9 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
         // Readers of that AGENTS.md already have the text. Only targets that need the import line remain.
         let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
         readers.retain(by_import);
-        importing::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
+        let imports: Vec<Import> = readers.iter().filter_map(|target| Import::of(*target, file, AGENTS_MD)).collect();
+        let imports: Vec<&Import> = imports.iter().collect();
+        importing::import(builder, &readers, &root.join(folder), &imports, &imported, &own)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::importing::AGENTS_MD;
 use crate::desired::builder::Builder;
 use crate::module::{Kind, Module};
 use crate::targets::Target;
@@ -25,10 +26,35 @@ impl Texts {
 
     /// Returns the module as this target gets it, and remarks on it if it was rewritten.
     pub(super) fn for_target<'m>(&'m self, builder: &mut Builder, module: &'m Module, target: Target) -> &'m Module {
-        if !follows_imports(target.facts()) {
+        self.for_targets(builder, module, &[target])
+    }
+
+    /// Returns the module for a file that these targets read, and remarks on it if it was rewritten.
+    pub(super) fn for_targets<'m>(
+        &'m self,
+        builder: &mut Builder,
+        module: &'m Module,
+        targets: &[Target],
+    ) -> &'m Module {
+        if !targets.iter().any(|target| follows_imports(target.facts())) {
             return module;
         }
-        self.remark(builder, module, &[target]);
+        self.remark(builder, module, targets);
+        self.inert(module)
+    }
+
+    /// Returns the module for a block in a file. In AGENTS.md, the text does not depend on the targets.
+    pub(super) fn for_file<'m>(
+        &'m self,
+        builder: &mut Builder,
+        module: &'m Module,
+        file: &str,
+        targets: &[Target],
+    ) -> &'m Module {
+        if file != AGENTS_MD {
+            return self.for_targets(builder, module, targets);
+        }
+        self.remark(builder, module, targets);
         self.inert(module)
     }
 

@@ -17,6 +17,8 @@ pub struct Budget {
     /// The skills, commands and subagents that the agent lists.
     pub(super) listed: Listed,
     pub(super) limit: Option<Limit>,
+    /// The bytes before the deploy, if the budget is for the state after it.
+    pub(super) before: Option<u64>,
 }
 
 /// How many skills, commands and subagents an agent lists by name and description.
@@ -78,14 +80,18 @@ impl Budget {
             .limit
             .as_ref()
             .map(|limit| json!({ "bytes": limit.bytes, "used": limit.used, "path": limit.at.display().to_string() }));
-        json!({
+        let mut data = json!({
             "target": self.target.name(),
             "bytes": self.bytes(),
             "tokens": self.bytes() / 4,
             "files": self.files.iter().map(file).collect::<Vec<_>>(),
             "listed": self.listed.json(),
             "limit": limit,
-        })
+        });
+        if let Some(before) = self.before {
+            data["bytes_before"] = before.into();
+        }
+        data
     }
 
     /// Returns a warning if the agent would not load everything.

@@ -41,6 +41,24 @@ pub(super) struct Files<'p> {
     found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,
 }
 
+/// Returns the folders of rules that a target reads in a project.
+fn always_read(target: Target) -> Vec<Rules> {
+    let project = &target.facts().project;
+    let own = match project.own_instructions {
+        Some(OwnInstructions::Rules(rules)) => Some(rules),
+        _ => None,
+    };
+    let all = Target::all().iter().filter_map(|other| other.facts().project.scoped_rules);
+    let others = all.filter(|rules| project.also_reads.contains(&rules.folder));
+    let mut rules: Vec<Rules> = Vec::new();
+    for read in own.into_iter().chain(project.scoped_rules).chain(others) {
+        if !rules.iter().any(|known| known.folder == read.folder) {
+            rules.push(read);
+        }
+    }
+    rules
+}
+
 /// The files collected so far for one agent.
 struct Loaded<'r> {
     reading: &'r Reading,
@@ -93,7 +111,7 @@ impl<'p> Files<'p> {
             for file in project.always_loaded {
                 self.add(&mut loaded, &root.join(file), 0);
             }
-            if let Some(OwnInstructions::Rules(rules)) = project.own_instructions {
+            for rules in always_read(target) {
                 self.add_rules(&mut loaded, rules, root)?;
             }
             limit = project.agents_md_limit.and_then(|bytes| self.limit(target, root, bytes));
@@ -113,7 +131,7 @@ impl<'p> Files<'p> {
         }
         let (listed, whole) = self.listed(config);
         files.extend(whole.into_iter().map(|path| (path.clone(), self.size(&path))));
-        Ok(Budget { target, files, listed, limit })
+        Ok(Budget { target, files, listed, limit, before: None })
     }
 
     /// Adds a file and its imports. A file counts once, even if several links lead to it.
@@ -139,7 +157,8 @@ impl<'p> Files<'p> {
     /// Adds the files that a text imports. Import paths are relative to the text's file, and must stay in the folder
     /// `loaded.within`.
     fn add_imports(&mut self, loaded: &mut Loaded<'_>, file: &Path, text: &str, hops: usize) {
-        if hops >= loaded.reading.import_hops {
+        let is_ignored = file.file_name().is_some_and(|name| loaded.reading.no_imports_in.iter().any(|no| name == *no));
+        if hops >= loaded.reading.import_hops || is_ignored {
             return;
         }
         let folder = file.parent().unwrap_or(file);

@@ -15,8 +15,11 @@ pub use amount::{Budget, When};
 /// Describes for a person what each agent loads.
 pub fn lines(budgets: &[Budget]) -> String {
     let one = |budget: &Budget| {
-        let (title, bytes) = (budget.target.facts().title, plural::count(budget.bytes(), "byte"));
-        let tokens = plural::count(budget.bytes() / 4, "token");
+        let title = budget.target.facts().title;
+        let before = budget.before.filter(|before| *before != budget.bytes());
+        let since = |before: Option<u64>| before.map_or_else(String::new, |before| format!("{before} -> "));
+        let bytes = format!("{}{}", since(before), plural::count(budget.bytes(), "byte"));
+        let tokens = format!("{}{}", since(before.map(|bytes| bytes / 4)), plural::count(budget.bytes() / 4, "token"));
         match budget.listed.shown() {
             none if none.is_empty() => format!("\n  {title} {bytes} (about {tokens})"),
             what => {
@@ -26,6 +29,13 @@ pub fn lines(budgets: &[Budget]) -> String {
         }
     };
     format!("Loaded in each session:{}", budgets.iter().map(one).collect::<String>())
+}
+
+/// Measures what each chosen target loads after the deploy, and before it.
+pub fn after(prepared: &Prepared) -> Result<Vec<Budget>> {
+    let before = of(prepared, When::Now)?;
+    let with = |(budget, before): (Budget, &Budget)| Budget { before: Some(before.bytes()), ..budget };
+    Ok(of(prepared, When::After)?.into_iter().zip(&before).map(with).collect())
 }
 
 /// Measures what each chosen target loads.

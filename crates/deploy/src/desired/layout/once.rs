@@ -1,0 +1,236 @@
+//! Chooses where each text is written, so that each target loads it exactly once.
+
+use std::collections::BTreeMap;
+use std::ops::Add;
+
+use super::folder::{Folder, Mode, Place, own_file, own_rules};
+use super::importing::{AGENTS_MD, Import};
+use crate::targets::Target;
+use mcpkg_agents::agents::places::AgentsMd;
+
+/// At most this many places are tried in all combinations.
+const MAX_PLACES: usize = 12;
+
+/// A text that always applies. Equal texts get the same places.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Text {
+    /// The targets that the text is for.
+    pub wanting: Vec<Target>,
+    /// The places where the user's own files contain the text.
+    pub held: Vec<Place>,
+    /// Whether the text is the user's AGENTS.md, so that it stays there.
+    pub is_agents_md: bool,
+}
+
+/// The places of some texts.
+pub(super) struct Choice {
+    pub mode: Mode,
+    /// The places to write each text to.
+    pub places: Vec<Vec<Place>>,
+    cost: Cost,
+}
+
+/// What is wrong with some places, the worst first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    /// How many targets do not load the text.
+    missing: usize,
+    /// How many targets load the text twice.
+    twice: usize,
+    /// How many other targets load the text.
+    extra: usize,
+    /// How many of the user's files get a block.
+    users_files: usize,
+    places: usize,
+}
+
+impl Cost {
+    const fn is_faultless(self) -> bool {
+        self.missing == 0 && self.twice == 0
+    }
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            missing: self.missing + other.missing,
+            twice: self.twice + other.twice,
+            extra: self.extra + other.extra,
+            users_files: self.users_files + other.users_files,
+            places: self.places + other.places,
+        }
+    }
+}
+
+/// Chooses the places of some texts. The usual places are preferred if each target loads each text once from there.
+pub(super) fn choose(folder: &Folder, texts: &[Text], modes: Vec<Mode>) -> Choice {
+    let mut best: Option<Choice> = None;
+    for mode in modes {
+        let choice = in_mode(folder, texts, mode);
+        let is_usual = best.is_none() && choice.cost.is_faultless();
+        if best.as_ref().is_none_or(|best| choice.cost < best.cost) {
+            best = Some(choice);
+        }
+        if is_usual {
+            break;
+        }
+    }
+    best.unwrap_or_else(|| Choice {
+        mode: Mode::default(),
+        places: vec![Vec::new(); texts.len()],
+        cost: Cost::default(),
+    })
+}
+
+/// Returns a target whose removal ends all double loads of these texts: the last one that is not in `twice`, otherwise
+/// one that loads a text twice.
+pub(super) fn remedy(folder: &Folder, texts: &[Text], modes: &[Mode], twice: &[Target]) -> Option<Target> {
+    let ends_it = |target: &&Target| {
+        let rest: Vec<Target> = folder.targets.iter().copied().filter(|other| other != *target).collect();
+        let without = |text: &Text| Text {
+            wanting: text.wanting.iter().copied().filter(|other| other != *target).collect(),
+            ..text.clone()
+        };
+        let folder = folder.with_targets(rest);
+        let texts: Vec<Text> = texts.iter().map(without).collect();
+        choose(&folder, &texts, modes.to_vec()).cost.twice == 0
+    };
+    let others = folder.targets.iter().rev().filter(|target| !twice.contains(target));
+    others.chain(twice).find(ends_it).copied()
+}
+
+fn in_mode(folder: &Folder, texts: &[Text], mode: Mode) -> Choice {
+    let available = folder.places(&mode);
+    let mut known: BTreeMap<&Text, (Vec<Place>, Cost)> = BTreeMap::new();
+    let mut choice = Choice { mode, places: Vec::new(), cost: Cost::default() };
+    for text in texts {
+        let (places, cost) = known.entry(text).or_insert_with(|| {
+            let readers = Readers::of(folder, text, &choice.mode);
+            let usual = usual(folder, text, &choice.mode);
+            let cost = readers.cost(usual.iter().copied());
+            if cost.is_faultless() { (usual, cost) } else { readers.best(&available) }
+        });
+        choice.places.push(places.clone());
+        choice.cost = choice.cost + *cost;
+    }
+    for import in &choice.mode.imports {
+        if choice.is_needed(folder, texts, import) {
+            let users_files = usize::from(folder.is_users(Place::File(import.from)));
+            choice.cost = choice.cost + Cost { users_files, ..Cost::default() };
+        }
+    }
+    choice
+}
+
+impl Choice {
+    /// Whether a target needs the line that imports a file.
+    pub(super) fn is_needed(&self, folder: &Folder, texts: &[Text], import: &Import) -> bool {
+        let (from, of) = (Place::File(import.from), Place::File(folder.real(import.of)));
+        let wants = |at: usize| texts[at].wanting.contains(&import.target);
+        let is_in = |at: usize| self.places[at].contains(&of) || texts[at].held.contains(&of);
+        let is_block = || self.places.iter().any(|places| places.contains(&from));
+        let others = || self.mode.imports.iter().filter(|other| other.from == import.from && other.of != import.of);
+        if import.of == AGENTS_MD && folder.hides(import) {
+            return is_block() || others().any(|other| self.is_needed(folder, texts, other));
+        }
+        (0..texts.len()).any(|at| wants(at) && is_in(at))
+    }
+}
+
+/// Returns the places of a text in a folder without files of the user: AGENTS.md if several targets read it there,
+/// otherwise where only one target reads it.
+fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
+    let over = |target: &Target| target.facts().project.agents_md_override.filter(|_| mode.overrides);
+    let own = |target: &Target| {
+        own_rules(*target).map(|rules| Place::Rules(rules.folder)).or_else(|| own_file(*target).map(Place::File))
+    };
+    let overriding = text.wanting.iter().filter_map(over).map(Place::File);
+    let others = text.wanting.iter().filter(|target| over(target).is_none());
+    let (sometimes, readily): (Vec<&Target>, Vec<&Target>) =
+        others.partition(|target| matches!(target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_)));
+    let needs_it = |target: &&&Target| own(target).is_none();
+    let is_shared = text.is_agents_md || readily.len() > 1 || readily.iter().any(|target| needs_it(&target));
+    let mut places: Vec<Place> = match readily.first() {
+        _ if is_shared => vec![Place::File(AGENTS_MD)],
+        Some(target) => own(target).into_iter().collect(),
+        None => Vec::new(),
+    };
+    let reads = |target: &Target, place: &Place| folder.reads(*target, *place, mode);
+    for target in sometimes {
+        if !(is_shared && reads(target, &Place::File(AGENTS_MD))) && !text.held.iter().any(|place| reads(target, place))
+        {
+            places.extend(own(target));
+        }
+    }
+    places.extend(overriding);
+    let written = places.into_iter().filter_map(|place| folder.written(place));
+    let mut places: Vec<Place> = written.collect();
+    places.dedup();
+    places
+}
+
+/// The readers of places, each target as one bit.
+struct Readers<'f> {
+    folder: &'f Folder,
+    text: &'f Text,
+    mode: &'f Mode,
+    wanting: u32,
+    /// The targets that load the text from the user's own files.
+    holding: u32,
+}
+
+impl<'f> Readers<'f> {
+    fn of(folder: &'f Folder, text: &'f Text, mode: &'f Mode) -> Self {
+        let mut readers = Self { folder, text, mode, wanting: 0, holding: 0 };
+        readers.wanting = readers.bits(|target| text.wanting.contains(&target));
+        readers.holding = readers.bits(|target| text.held.iter().any(|place| folder.reads(target, *place, mode)));
+        readers
+    }
+
+    fn bits(&self, is_one: impl Fn(Target) -> bool) -> u32 {
+        let targets = self.folder.targets.iter().enumerate();
+        targets.filter(|(_, target)| is_one(**target)).fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    fn cost(&self, places: impl Iterator<Item = Place>) -> Cost {
+        let places = places.map(|place| {
+            (self.bits(|target| self.folder.reads(target, place, self.mode)), self.folder.is_users(place))
+        });
+        self.cost_of(places)
+    }
+
+    fn cost_of(&self, places: impl Iterator<Item = (u32, bool)>) -> Cost {
+        let (mut once, mut twice, mut cost) = (self.holding, 0_u32, Cost::default());
+        for (readers, is_users) in places {
+            twice |= once & readers;
+            once |= readers;
+            cost.users_files += usize::from(is_users);
+            cost.places += 1;
+        }
+        let count = |bits: u32| bits.count_ones() as usize;
+        cost.missing = count(self.wanting & !once);
+        cost.twice = count(twice);
+        cost.extra = count(once & !self.wanting & !self.holding);
+        cost
+    }
+
+    /// Returns the best of all sets of places. If several are equally good, earlier places are preferred.
+    fn best(&self, available: &[Place]) -> (Vec<Place>, Cost) {
+        let useful = |place: &Place| {
+            let readers = self.bits(|target| self.folder.reads(target, *place, self.mode));
+            let is_needed = self.text.is_agents_md && *place == Place::File(AGENTS_MD);
+            (is_needed || readers & self.wanting != 0).then(|| (*place, readers, self.folder.is_users(*place)))
+        };
+        let places: Vec<(Place, u32, bool)> = available.iter().filter_map(useful).take(MAX_PLACES).collect();
+        let chosen =
+            |bits: u32| places.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1).map(|(_, place)| place);
+        let stays =
+            |bits: &u32| !self.text.is_agents_md || chosen(*bits).any(|(place, ..)| *place == Place::File(AGENTS_MD));
+        let cost = |bits: u32| self.cost_of(chosen(bits).map(|(_, readers, is_users)| (*readers, *is_users)));
+        let best = (0..1_u32 << places.len()).filter(stays).map(|bits| (cost(bits), bits)).min();
+        let (cost, bits) = best.unwrap_or_default();
+        (chosen(bits).map(|(place, ..)| *place).collect(), cost)
+    }
+}
