@@ -3,6 +3,7 @@
 use std::sync::{Arc, Barrier};
 
 use mcpkg_core::consent::request;
+use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -26,7 +27,7 @@ fn of_two_approvals_and_32_uses_in_four_servers_one_runs() {
             scope.spawn(move || {
                 together.wait();
                 // The second approval finds the request already approved or used.
-                let _ = request::approve(&person, id, None);
+                let _ = request::approve(&person, id, State::Pending, None);
             });
         }
         let uses: Vec<_> = clients

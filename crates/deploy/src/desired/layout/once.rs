@@ -159,8 +159,9 @@ fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     };
     let reads = |target: &Target, place: &Place| folder.reads(*target, *place, mode);
     for target in sometimes {
-        if !(is_shared && reads(target, &Place::File(AGENTS_MD))) && !text.held.iter().any(|place| reads(target, place))
-        {
+        let has_it =
+            is_shared && reads(target, &Place::File(AGENTS_MD)) || text.held.iter().any(|place| reads(target, place));
+        if !has_it {
             places.extend(own(target));
         }
     }
