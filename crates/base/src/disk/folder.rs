@@ -181,9 +181,8 @@ impl Folder {
     /// # Errors
     /// `E_ALREADY_EXISTS` if `new` is set and the name is taken.
     pub fn put_in_place(&self, name: &OsStr, temporary: &OsStr, new: bool) -> Result<()> {
-        let at = |name| (&self.handle, self.path.as_path(), name);
         let put = || match new {
-            true => system::move_new(at(temporary), at(name)),
+            true => system::put_new(&self.handle, &self.path, temporary, name),
             false => system::rename(&self.handle, &self.path, temporary, name),
         };
         put().map_err(|error| {

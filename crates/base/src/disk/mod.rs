@@ -162,8 +162,8 @@ pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let handle = system::open_top(folder)?;
-        let [from, to] = [temporary, path].map(|path| (&handle, folder, path.file_name().unwrap_or_default()));
-        system::move_new(from, to)
+        let [from, to] = [temporary, path].map(|path| path.file_name().unwrap_or_default());
+        system::put_new(&handle, folder, from, to)
     };
     put().map_err(|error| {
         let _ = fs::remove_file(temporary);

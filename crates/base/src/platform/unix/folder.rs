@@ -96,6 +96,18 @@ pub fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) ->
     }
 }
 
+/// Moves a file to a new name in its folder, without replacing.
+pub fn put_new(folder: &Handle, path: &Path, from: &OsStr, to: &OsStr) -> Result<()> {
+    match link(folder, path, from, to) {
+        Ok(()) => remove_file(folder, path, from),
+        // The disk does not support hard links.
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {
+            move_new((folder, path, from), (folder, path, to))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 pub fn symlink(folder: &Handle, _: &Path, text: &str, name: &OsStr) -> Result<()> {
     Ok(rustix::fs::symlinkat(text, folder, name)?)
 }

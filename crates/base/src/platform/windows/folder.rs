@@ -101,6 +101,10 @@ pub fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) ->
     }
 }
 
+pub fn put_new(folder: &Handle, path: &Path, from: &OsStr, to: &OsStr) -> Result<()> {
+    move_new((folder, path, from), (folder, path, to))
+}
+
 pub fn symlink(_: &Handle, folder: &Path, text: &str, name: &OsStr) -> Result<()> {
     super::files::symlink(text, &folder.join(name))
 }
