@@ -54,8 +54,12 @@ fn an_option_of_one_value_is_not_given_twice_and_a_list_takes_all() {
                         .get_possible_values()
                         .first()
                         .map_or("1".to_owned(), |value| value.get_name().to_owned());
-                    let words = ["x", &name, &value, &name, &value];
-                    let refused = command.clone().try_get_matches_from(words).expect_err("twice");
+                    let words = match option.is_require_equals_set() {
+                        true => vec![format!("{name}={value}")],
+                        false => vec![name.clone(), value],
+                    };
+                    let twice = ["x"].into_iter().chain([&words, &words].into_iter().flatten().map(String::as_str));
+                    let refused = command.clone().try_get_matches_from(twice).expect_err("twice");
                     let is_refused = matches!(
                         refused.kind(),
                         clap::error::ErrorKind::ArgumentConflict | clap::error::ErrorKind::ValueValidation

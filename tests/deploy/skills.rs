@@ -120,7 +120,7 @@ fn a_faulty_skill_stays_in_the_folder_that_it_was_imported_from() {
     place.write("root/.agents/skills/pdf/SKILL.md", odd("pdf"));
     place.write("root/.claude/skills/web/SKILL.md", odd("web"));
     place.ok(&["import", "."]);
-    let own = "; your own `.agents/skills/pdf/SKILL.md` stays as it is";
+    let own = "; your own `.agents/skills/pdf/SKILL.md` is not changed";
     let notes = said(&place, &[]);
     assert_eq!(notes.iter().filter(|note| note.contains(own)).count(), 1, "{notes:#?}");
     place.deploy(&[]);

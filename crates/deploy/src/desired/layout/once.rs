@@ -159,9 +159,8 @@ fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     };
     let reads = |target: &Target, place: &Place| folder.reads(*target, *place, mode);
     for target in sometimes {
-        let has_it =
-            is_shared && reads(target, &Place::File(AGENTS_MD)) || text.held.iter().any(|place| reads(target, place));
-        if !has_it {
+        let is_read = is_shared && reads(target, &Place::File(AGENTS_MD));
+        if !is_read && !text.held.iter().any(|place| reads(target, place)) {
             places.extend(own(target));
         }
     }
@@ -224,7 +223,14 @@ impl<'f> Readers<'f> {
             let is_needed = self.text.is_agents_md && *place == Place::File(AGENTS_MD);
             (is_needed || readers & self.wanting != 0).then(|| (*place, readers, self.folder.is_users(*place)))
         };
-        let places: Vec<(Place, u32, bool)> = available.iter().filter_map(useful).take(MAX_PLACES).collect();
+        let mut places: Vec<(Place, u32, bool)> = Vec::new();
+        for (place, readers, is_users) in available.iter().filter_map(useful) {
+            // Of places with the same readers, the first one is enough.
+            let is_better = |known: &(Place, u32, bool)| known.1 == readers && (is_users || !known.2);
+            if places.len() < MAX_PLACES && !places.iter().any(is_better) {
+                places.push((place, readers, is_users));
+            }
+        }
         let chosen =
             |bits: u32| places.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1).map(|(_, place)| place);
         let stays =
