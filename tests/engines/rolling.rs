@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::World;
-use crate::support::{DEADLINE, Http, Request, Scratch, eventually, http};
+use crate::support::{Http, Request, Scratch, eventually, http};
 
 /// Clients that work at the same time.
 const CLIENTS: usize = 3;
@@ -44,7 +44,7 @@ impl Proxy {
         let (passing, checking) = (Arc::clone(&backends), Arc::clone(&backends));
         std::thread::spawn(move || {
             for (turn, client) in listener.incoming().flatten().enumerate() {
-                let backends: Vec<Backend> = passing.lock().expect("the servers").clone();
+                let backends = Arc::clone(&passing);
                 std::thread::spawn(move || pass(client, &backends, turn));
             }
         });
@@ -75,11 +75,14 @@ impl Proxy {
     }
 }
 
-/// Passes a connection on, as a proxy that tries another server only if it cannot connect.
-fn pass(client: TcpStream, backends: &[Backend], turn: usize) {
-    let ready: Vec<&Backend> = backends.iter().filter(|backend| backend.is_ready).collect();
-    let order = (0..ready.len()).map(|n| ready[(turn + n) % ready.len()]);
-    let Some(server) = order.filter_map(|backend| TcpStream::connect(backend.address).ok()).next() else { return };
+/// Passes a connection on, as a proxy that tries another server only if it cannot connect, and waits for one to be ready.
+fn pass(client: TcpStream, backends: &Mutex<Vec<Backend>>, turn: usize) {
+    let server = in_time("a server is ready", || {
+        let backends = backends.lock().expect("the servers").clone();
+        let ready: Vec<&Backend> = backends.iter().filter(|backend| backend.is_ready).collect();
+        let mut order = (0..ready.len()).map(|n| ready[(turn + n) % ready.len()]);
+        order.find_map(|backend| TcpStream::connect(backend.address).ok())
+    });
     let copy = |mut from: TcpStream, mut to: TcpStream| {
         let mut buffer = [0; 16 << 10];
         while let Ok(read @ 1..) = from.read(&mut buffer) {
@@ -94,10 +97,23 @@ fn pass(client: TcpStream, backends: &[Backend], turn: usize) {
     copy(server, client);
 }
 
+/// Calls `f` again and again until it returns a value, for as long as a busy machine may take.
+#[track_caller]
+fn in_time<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + BUSY;
+    loop {
+        if let Some(value) = f() {
+            return value;
+        }
+        assert!(Instant::now() < end, "did not happen in time: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Sends a request on a connection of its own.
 fn ask(address: SocketAddr, request: &Request) -> std::io::Result<http::Response> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(DEADLINE))?;
+    stream.set_read_timeout(Some(BUSY))?;
     stream.write_all(&request.bytes())?;
     http::read_response(&mut BufReader::new(stream))
 }
@@ -115,12 +131,14 @@ fn work(proxy: SocketAddr, client: usize, ends: &AtomicBool, done: &AtomicUsize)
     let call = |tool: &str, arguments: Value| send("tools/call", json!({ "name": tool, "arguments": arguments }));
     call("create_prompt", json!({ "name": name, "content": "0" }))?;
     let mut written = 0;
-    while !ends.load(Ordering::Relaxed) {
+    // If the test fails, nobody says when it ends.
+    let until = Instant::now() + BUSY * 3;
+    while !ends.load(Ordering::Relaxed) && Instant::now() < until {
         written += 1;
         call("update_prompt", json!({ "name": name, "content": written.to_string() }))?;
         let read = send("prompts/get", json!({ "name": name }))?;
         let text = &read["result"]["messages"][0]["content"]["text"];
-        if text.as_str() != Some(written.to_string().as_str()) {
+        if *text != written.to_string() {
             return Err(format!("{name} is {text}, and {written} was acknowledged"));
         }
     }
@@ -130,10 +148,10 @@ fn work(proxy: SocketAddr, client: usize, ends: &AtomicBool, done: &AtomicUsize)
 #[test]
 fn servers_are_upgraded_one_after_the_other_without_a_failed_request() {
     let Some(world) = World::new() else { return };
-    let scratch = Scratch::at(&world.address);
+    let scratch = Scratch::at(&format!("{}?pool_timeout=60", world.address));
     scratch.ok(&["init"]);
     scratch.ok(&["project", "create", "p"]);
-    let start = || Http::start(&scratch, &["--drain", "1"]);
+    let start = || Http::start(&scratch, &["--drain", "3"]);
     let mut servers = [start(), start()];
     let proxy = Proxy::start(&[&servers[0], &servers[1]]);
     let (ends, done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -142,30 +160,27 @@ fn servers_are_upgraded_one_after_the_other_without_a_failed_request() {
         let working: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || work(address, n, ends, done))).collect();
         let go_on = |what: &str| {
             let before = done.load(Ordering::Relaxed);
-            let end = Instant::now() + BUSY;
-            while done.load(Ordering::Relaxed) < before + REQUESTS && !working.iter().any(|client| client.is_finished())
-            {
-                if Instant::now() > end {
-                    ends.store(true, Ordering::Relaxed);
-                    panic!("did not happen in time: {what}");
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            let goes_on = || {
+                let is_over = working.iter().any(|client| client.is_finished());
+                (is_over || done.load(Ordering::Relaxed) >= before + REQUESTS).then_some(())
+            };
+            in_time(what, goes_on);
         };
         go_on("requests before the upgrade");
-        for (index, server) in servers.iter_mut().enumerate() {
-            server.end();
-            assert!(server.ended().success());
+        for index in 0..servers.len() {
+            servers[index].end();
+            in_time("the server ends", || TcpStream::connect(servers[index].address).is_err().then_some(()));
+            assert!(servers[index].ended().success());
             go_on("requests while a server is down");
-            *server = start();
-            proxy.replace(index, server);
-            eventually("the new server is ready", || proxy.is_ready(index).then_some(()));
+            servers[index] = start();
+            proxy.replace(index, &servers[index]);
+            in_time("the new server is ready", || proxy.is_ready(index).then_some(()));
             go_on("requests to both servers");
         }
         // What a newer version would do, whose tables have more than this one knows.
         // It gives up a table that is in use before PostgreSQL looks for a deadlock, as `mcpkg init` does.
         let mut newer = postgres::Client::connect(&world.address, postgres::NoTls).expect("a connection");
-        eventually("the tables are migrated", || {
+        in_time("the tables are migrated", || {
             let migrated = newer.batch_execute(
                 "SET lock_timeout = '500ms';
              BEGIN;
