@@ -8,8 +8,8 @@ use super::importing::{AGENTS_MD, Import};
 use crate::targets::Target;
 use mcpkg_agents::agents::places::AgentsMd;
 
-/// At most this many places are tried in all combinations.
-const MAX_PLACES: usize = 12;
+/// At most this many places with several readers are tried in all combinations.
+const MAX_PLACES: usize = 8;
 
 /// A text that always applies. Equal texts get the same places.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -227,17 +227,37 @@ impl<'f> Readers<'f> {
         for (place, readers, is_users) in available.iter().filter_map(useful) {
             // Of places with the same readers, the first one is enough.
             let is_better = |known: &(Place, u32, bool)| known.1 == readers && (is_users || !known.2);
-            if places.len() < MAX_PLACES && !places.iter().any(is_better) {
+            if !places.iter().any(is_better) {
                 places.push((place, readers, is_users));
             }
         }
-        let chosen =
-            |bits: u32| places.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1).map(|(_, place)| place);
-        let stays =
-            |bits: &u32| !self.text.is_agents_md || chosen(*bits).any(|(place, ..)| *place == Place::File(AGENTS_MD));
-        let cost = |bits: u32| self.cost_of(chosen(bits).map(|(_, readers, is_users)| (*readers, *is_users)));
-        let best = (0..1_u32 << places.len()).filter(stays).map(|bits| (cost(bits), bits)).min();
-        let (cost, bits) = best.unwrap_or_default();
-        (chosen(bits).map(|(place, ..)| *place).collect(), cost)
+        // A place with one reader is right exactly if that target does not load the text from the others.
+        let is_alone = |(place, readers, _): &(Place, u32, bool)| {
+            readers.count_ones() == 1 && (!self.text.is_agents_md || *place != Place::File(AGENTS_MD))
+        };
+        let (alone, mut shared): (Vec<_>, Vec<_>) = places.into_iter().partition(is_alone);
+        shared.truncate(MAX_PLACES);
+        let chosen = |bits: u32| {
+            let mut chosen: Vec<(Place, u32, bool)> =
+                shared.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, place)| *place).collect();
+            let mut loading = chosen.iter().fold(self.holding, |loading, (_, readers, _)| loading | readers);
+            for place in &alone {
+                if place.1 & self.wanting & !loading != 0 {
+                    loading |= place.1;
+                    chosen.push(*place);
+                }
+            }
+            chosen
+        };
+        let stays = |chosen: &[(Place, u32, bool)]| {
+            !self.text.is_agents_md || chosen.iter().any(|(place, ..)| *place == Place::File(AGENTS_MD))
+        };
+        let cost = |chosen: &[(Place, u32, bool)]| {
+            self.cost_of(chosen.iter().map(|(_, readers, is_users)| (*readers, *is_users)))
+        };
+        let sets = (0..1_u32 << shared.len()).map(chosen).filter(|chosen| stays(chosen));
+        let best = sets.map(|chosen| (cost(&chosen), chosen)).min_by_key(|(cost, _)| *cost);
+        let (cost, chosen) = best.unwrap_or_default();
+        (chosen.into_iter().map(|(place, ..)| place).collect(), cost)
     }
 }

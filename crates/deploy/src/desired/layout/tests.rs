@@ -272,7 +272,7 @@ fn a_text_of_the_user_is_written_where_only_the_other_agents_read_it() {
 }
 
 #[test]
-fn each_agent_loads_each_text_once_from_every_set_of_files() {
+fn each_agent_loads_each_text_once_from_every_set_of_three_files() {
     let sets = [
         &DEFAULT[..],
         &["claude_code", "codex", "cursor", "gemini", "copilot"],
@@ -281,15 +281,14 @@ fn each_agent_loads_each_text_once_from_every_set_of_files() {
         &["codex", "copilot"],
         &["claude_code", "codex", "opencode"],
     ];
-    for bits in 0..1_usize << 7 {
+    for bits in (0..1_usize << 7).filter(|bits| bits.count_ones() <= 3) {
         let files: Vec<usize> = (0..7).filter(|at| bits >> at & 1 == 1).collect();
         for targets in sets {
             let said = Ground::new(&files, None).check(&named(targets)).expect("as the plan says");
             let paths: Vec<&str> = files.iter().map(|at| FILES[*at].0).collect();
-            // Without Codex there is no AGENTS.override.md, which Gemini could import instead of the rule. OpenCode reads
-            // only AGENTS.md.
-            let is_avoidable = !paths.contains(&".claude/rules/mine.md") || targets.contains(&"codex");
-            let is_avoidable = is_avoidable && !targets.contains(&"opencode");
+            // mcpkg writes no imports of rules, which Gemini would need here. OpenCode reads only AGENTS.md.
+            let is_rule = paths.contains(&".claude/rules/mine.md") && targets.contains(&"gemini");
+            let is_avoidable = !is_rule && !targets.contains(&"opencode");
             assert!(said.is_empty() || !is_avoidable, "{targets:?} {paths:?}: {said:?}");
         }
     }
