@@ -138,7 +138,7 @@ fn work(proxy: SocketAddr, client: usize, ends: &AtomicBool, done: &AtomicUsize)
         call("update_prompt", json!({ "name": name, "content": written.to_string() }))?;
         let read = send("prompts/get", json!({ "name": name }))?;
         let text = &read["result"]["messages"][0]["content"]["text"];
-        if *text != written.to_string() {
+        if text.as_str() != Some(written.to_string().as_str()) {
             return Err(format!("{name} is {text}, and {written} was acknowledged"));
         }
     }
@@ -167,13 +167,13 @@ fn servers_are_upgraded_one_after_the_other_without_a_failed_request() {
             in_time(what, goes_on);
         };
         go_on("requests before the upgrade");
-        for index in 0..servers.len() {
-            servers[index].end();
-            in_time("the server ends", || TcpStream::connect(servers[index].address).is_err().then_some(()));
-            assert!(servers[index].ended().success());
+        for (index, server) in servers.iter_mut().enumerate() {
+            server.end();
+            in_time("the server ends", || TcpStream::connect(server.address).is_err().then_some(()));
+            assert!(server.ended().success());
             go_on("requests while a server is down");
-            servers[index] = start();
-            proxy.replace(index, &servers[index]);
+            *server = start();
+            proxy.replace(index, server);
             in_time("the new server is ready", || proxy.is_ready(index).then_some(()));
             go_on("requests to both servers");
         }
