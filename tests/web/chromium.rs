@@ -52,6 +52,8 @@ impl Chromium {
         let wanted = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
+            // A machine that is busy takes its time.
+            "timeouts": { "script": 300_000, "pageLoad": 300_000 },
         });
         let mut browser = Self {
             driver,
@@ -86,7 +88,7 @@ impl Chromium {
 
     fn send(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let mut stream = TcpStream::connect(self.address).expect("chromedriver takes a connection");
-        stream.set_read_timeout(Some(PATIENCE * 4)).expect("a deadline");
+        stream.set_read_timeout(Some(PATIENCE * 12)).expect("a deadline");
         let request = Request::new(method, path).with("Host", "127.0.0.1").with("Connection", "close");
         let body = if method == "POST" { body.to_string() } else { String::new() };
         stream.write_all(&request.body(body).bytes()).expect("chromedriver takes the request");
