@@ -478,7 +478,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let has_console = matches.get_flag("console");
     if has_console && !host.is_loopback() && !matches.contains_id("tls-cert") {
         let why =
-            "--console needs TLS if other machines can reach the server, because whoever sees a session can approve";
+            "--console needs TLS if other machines can reach the server, because anyone who sees a session can approve";
         return Err(Error::new(Code::InvalidArgument, why)
             .hint("add --tls-cert FILE and --tls-key FILE, or listen on 127.0.0.1 behind a proxy that has TLS"));
     }

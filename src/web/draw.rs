@@ -286,7 +286,7 @@ impl Drawing<'_> {
     /// Draws the actions of the screen as a whole, not those of its rows.
     fn actions(&self, screen: &Screen) -> Markup {
         let has_note = screen.actions.iter().any(|action| matches!(action.does, Does::Note));
-        let note = has_note.then_some("Note for whoever asked");
+        let note = has_note.then_some("Note for the agent that asked");
         html! {
             @if !screen.actions.is_empty() {
                 section.actions aria-label="Actions" {
