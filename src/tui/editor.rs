@@ -355,7 +355,7 @@ impl Editor {
             return Some((at, found));
         }
         let (line, column) = self.cursor();
-        let on_line = |finding: &Finding| finding.line <= line && line <= finding.end_line.min(finding.line);
+        let on_line = |finding: &Finding| finding.line == line;
         let at = |finding: &Finding| on_line(finding) && finding.column <= column && column <= finding.end_column;
         let found = self.findings.iter().position(at).or_else(|| self.findings.iter().position(on_line))?;
         Some((found, &self.findings[found]))

@@ -57,7 +57,7 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 Task::Redraw => terminal.refresh(app.has_mouse())?,
                 Task::Suspend => terminal.suspend()?,
                 Task::Copy(copied) => {
-                    let is_copied = terminal.copy(&copied.text);
+                    let is_copied = terminal.copy(&copied.text)?;
                     let _ = sender.send(Message::Copied(copied, is_copied));
                 }
                 Task::EditOnTerminal(version, name, text) => {

@@ -101,12 +101,14 @@ impl Terminal {
         self.aside(platform::stop_self)
     }
 
-    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`]
-    /// or cannot be written.
-    pub fn copy(&mut self, text: &str) -> bool {
+    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`].
+    pub fn copy(&mut self, text: &str) -> Result<bool> {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
-        let copies = || write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush());
-        encoded.len() <= COPIED && copies().is_ok()
+        if encoded.len() > COPIED {
+            return Ok(false);
+        }
+        write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush()).map_err(failed)?;
+        Ok(true)
     }
 }
 

@@ -172,7 +172,7 @@ impl Drawing<'_> {
                         }
                     }
                     tbody role="rowgroup" {
-                        @for row in rows { (self.row(row, list.columns, columns)) }
+                        @for row in rows { (self.row(row, list, columns)) }
                     }
                 }
             }
@@ -191,7 +191,7 @@ impl Drawing<'_> {
         list.rows.iter().filter(|row| is_whole || (!row.is_heading && row.matches(words))).collect()
     }
 
-    fn row(&self, row: &Row, names: &[&str], columns: usize) -> Markup {
+    fn row(&self, row: &Row, list: &List, columns: usize) -> Markup {
         if row.is_heading {
             return html! {
                 tr role="row" { th.heading scope="rowgroup" role="rowheader" colspan=(columns + 1) { (words(row)) } }
@@ -200,23 +200,28 @@ impl Drawing<'_> {
         let look = row.look.as_ref().and_then(address::of);
         let is_filled = |at: &usize| !row.cells[*at].text().trim().is_empty();
         let cells = || (0..row.cells.len()).filter(is_filled);
-        let linked = cells().find(|at| matches!(names.get(*at), Some(&("WHAT" | "FILE" | "CHANGE" | "NAME"))));
+        let linked = cells().find(|at| matches!(list.columns.get(*at), Some(&("WHAT" | "FILE" | "CHANGE" | "NAME"))));
         let linked = linked.or_else(|| cells().find(|at| row.cells[*at].tone == Tone::Name)).or_else(|| cells().next());
         // The palette names the key of each screen, which the browser does not have.
         let is_key =
             |at: usize| self.at.place == Place::Palette && row.id.starts_with("screen ") && at == row.cells.len() - 1;
+        // `u` -> `can be undone`
+        let sign = |cell: &Span| list.signs.iter().find(|(sign, _)| *sign == cell.text()).map(|(_, words)| *words);
         html! {
             tr role="row" data-key=(row.id) {
                 @for at in 0..columns {
                     @if let Some(cell) = row.cells.get(at) {
                         @let is_linked = linked == Some(at);
-                        @let name = names.get(at).filter(|name| !is_linked && !name.is_empty());
+                        @let name = list.columns.get(at).filter(|name| !is_linked && !name.is_empty());
                         td.what[is_linked].short[!is_linked && cell.text().chars().count() <= SHORT] role="cell"
                             data-name=[name.map(|name| name.to_lowercase())] {
                             @match &look {
                                 Some(look) if is_linked => a href=(look) { (span(cell)) },
                                 _ if cell.text().trim().is_empty() || is_key(at) => {}
-                                _ => { (span(cell)) }
+                                _ => { @match sign(cell).filter(|_| at == 0) {
+                                    Some(words) => { (span(&Span::new(cell.tone, words))) }
+                                    None => { (span(cell)) }
+                                } }
                             }
                         }
                     } @else {

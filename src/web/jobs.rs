@@ -74,7 +74,7 @@ pub async fn answer(
         match posted.number("question").is_some_and(|number| job.answer(number, answer)) {
             true => back_to(&job),
             false => {
-                let why = "This question is not asked any more.";
+                let why = "This question is no longer open.";
                 shown_job(&console, &session, &job, StatusCode::CONFLICT, why)
             }
         }

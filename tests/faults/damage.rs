@@ -100,9 +100,10 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     // The second content is stored in three chunks. The bit is flipped in the last one.
     let large = scratch.file("large.txt", format!("{}{}end", content_of("large", 2_500_000), "LASTCHUNK"));
     scratch.ok(&["resource", "create", "large", "file:///large.txt", &format!("@{}", large.display())]);
+    scratch.ok(&["prompt", "create", "filled", "the yellow marker of {{ name }}", "--argument", "name"]);
     scratch.ok(&["prompt", "create", "sound", "as it was"]);
     let mut bytes = fs::read(scratch.db()).expect("the database");
-    for marker in [&b"quick brown marker"[..], b"LASTCHUNK"] {
+    for marker in [&b"quick brown marker"[..], b"LASTCHUNK", b"yellow marker"] {
         let at =
             bytes.windows(marker.len()).position(|window| window == marker).expect("the content stands in the file");
         bytes[at] ^= 1;
@@ -120,6 +121,12 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
         assert!(deep.stderr.contains(named), "{deep}");
     }
     assert!(!deep.stderr.contains("sound'"), "{deep}");
+    // Editing a damaged template repairs nothing.
+    let found = scratch.run(&["--json", "doctor"]);
+    let found: Value = serde_json::from_str(&found.stdout).expect("findings");
+    let is_filled = |finding: &&Value| finding["what"].as_str().is_some_and(|what| what.contains("'filled'"));
+    let filled = found["findings"].as_array().into_iter().flatten().find(is_filled);
+    assert!(filled.is_some_and(|finding| finding["action"] == "mcpkg check --deep; mcpkg restore FILE"), "{found}");
     assert_refused(&scratch, &["prompt", "show", "small"], "E_DAMAGED");
     assert_refused(&scratch, &["resource", "show", "large", "-o", "out.txt"], "E_DAMAGED");
     assert!(!scratch.path().join("out.txt").exists(), "damaged bytes were written");

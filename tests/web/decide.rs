@@ -45,7 +45,7 @@ fn a_request_is_read_approved_and_used() {
     // An answer counts only for its own question.
     let again = browser.press(&question, "Yes", &[]);
     assert_eq!(again.status, 409);
-    assert!(text(&again.text()).contains("This question is not asked any more"));
+    assert!(text(&again.text()).contains("This question is no longer open"));
 }
 
 #[test]

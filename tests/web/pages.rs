@@ -84,6 +84,7 @@ fn a_change_is_undone_from_the_feed() {
     let Some(browser) = opened(&ground, &[]) else { return };
     let feed = browser.page("/feed");
     assert!(text(&feed).contains("mcp:codex"), "{}", text(&feed));
+    assert!(text(&feed).contains("can be undone"), "{}", text(&feed));
     let undo = links(&feed).into_iter().find(|link| link.starts_with("/undo?seq=")).expect("an undo");
     let preview = browser.page(&undo);
     assert!(text(&preview).contains("prompt review back to revision 1"), "{}", text(&preview));

@@ -1,9 +1,9 @@
 //! Finds stored templates that cannot be rendered, for `mcpkg doctor`. For example, a template may exceed today's
-//! limits or use undeclared names.
+//! limits, use undeclared names, or be damaged.
 
 use super::answer;
 use mcpkg_agents::template;
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::{Db, blobs, prompts};
 
@@ -12,23 +12,32 @@ const NAMED: usize = 20;
 
 /// Checks the templates of all projects and reports those that cannot be rendered.
 pub fn health(context: &Context) -> Vec<Finding> {
-    let mut problems = match context.store.read(problems) {
-        Ok(problems) => problems,
-        Err(error) => vec![error.message().to_owned()],
-    };
+    let mut problems =
+        context.store.read(problems).unwrap_or_else(|error| vec![problem(&error, error.message().to_owned())]);
     let others = problems.len().saturating_sub(NAMED);
     problems.truncate(NAMED);
     if others > 0 {
-        problems.push(format!("{others} more templates cannot be rendered"));
+        problems.push(unusable(format!("{others} more templates cannot be rendered")));
     }
-    let finding = |problem| {
-        Finding::new("templates", Health::Problem, problem)
-            .action("mcpkg prompt edit NAME; see `mcpkg help templates` for what a template can use")
-    };
-    problems.into_iter().map(finding).collect()
+    problems
 }
 
-fn problems(db: &Db<'_>) -> Result<Vec<String>> {
+fn unusable(what: String) -> Finding {
+    Finding::new("templates", Health::Problem, what)
+        .action("mcpkg prompt edit NAME; see `mcpkg help templates` for what a template can use")
+}
+
+/// Returns the finding for a template that cannot be read or rendered. Editing does not repair a damaged database.
+fn problem(error: &Error, what: String) -> Finding {
+    match error.code() {
+        Code::Damaged | Code::DbCorrupt => {
+            Finding::new("templates", Health::Problem, what).action("mcpkg check --deep; mcpkg restore FILE")
+        }
+        _ => unusable(what),
+    }
+}
+
+fn problems(db: &Db<'_>) -> Result<Vec<Finding>> {
     let mut problems = Vec::new();
     prompts::each_template(db, |project, name, arguments, content| {
         let check = |source: &str| {
@@ -39,7 +48,7 @@ fn problems(db: &Db<'_>) -> Result<Vec<String>> {
             .and_then(|()| blobs::read(db, content))
             .and_then(|source| check(&String::from_utf8_lossy(&source)));
         if let Err(error) = checked {
-            problems.push(format!("prompt '{name}' of project '{project}': {}", error.message()));
+            problems.push(problem(&error, format!("prompt '{name}' of project '{project}': {}", error.message())));
         }
         Ok(())
     })?;

@@ -35,7 +35,7 @@ const _: () = {
     while at < ALL.len() {
         assert!(
             ALL[at].has_place_for_instructions(),
-            "an agent that may not read AGENTS.md needs an instructions file of its own, and an arm for it in deploy's desired/layout"
+            "an agent that may not read AGENTS.md needs an instructions file of its own; see has_place_for_instructions"
         );
         at += 1;
     }

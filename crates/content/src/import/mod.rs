@@ -32,12 +32,14 @@
 //! 4. `fix.md` becomes the prompt `fix`. A deploy would write exactly `fix.toml` from it, so `fix.toml` is a duplicate
 //!    as well.
 //! 5. The project has no item with these names or URIs, so all are created. In a second import, all are unchanged.
-//! 6. Contents and their words are stored first, outside any transaction. Then one transaction writes all rows.
+//! 6. One transaction writes all rows. A large import stores contents and their words first, in transactions of their
+//!    own, so that the last one stays short.
 //! 7. The reply is "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server". It also reports one skipped file and two
 //!    duplicates.
 //!
 //! [`gathered::Gathered::audited`] runs stages 3 and 4, and audits the files first. If files with critical findings are
-//! left out, it runs both stages again without them. In stage 6, `crate::stored` writes the rows of each item.
+//! left out, it runs both stages again without them; to see what would be written, it also runs stage 5. In stage 6,
+//! `crate::stored` writes the rows of prompts, resources and agents' files, and [`merge::servers`] those of MCP servers.
 //!
 //! In stage 2, the manifests of plugins take precedence over paths: [`plugins`] reads what they say about files.
 //!

@@ -25,5 +25,5 @@ pub fn shown_json(json: &str) -> Value {
 pub(crate) fn damaged(sha256: &[u8]) -> Error {
     let hex = mcpkg_base::hex::encode(sha256);
     Error::new(Code::Damaged, format!("The stored content with SHA-256 {hex} is damaged"))
-        .hint("the damaged content was not served; `mcpkg restore FILE` restores a backup")
+        .hint("`mcpkg check --deep` shows where it is used; `mcpkg restore FILE` restores a backup")
 }
