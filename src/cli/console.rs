@@ -15,7 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Caller, Confirmation, Context};
 use mcpkg_store::Store;
 
-/// The address of a server that listens where `mcpkg serve --http` does by default.
+/// The address at which `mcpkg serve --http` listens by default.
 const SERVER: &str = "http://127.0.0.1:3000";
 
 pub(super) fn command() -> Command {

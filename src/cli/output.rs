@@ -136,8 +136,7 @@ impl Output {
         })
     }
 
-    /// Writes a failure to stderr. With `--json`, writes the failure as JSON. That happens only if stdout carries a
-    /// protocol.
+    /// Writes a failure to stderr: as JSON with `--json`, else as text. Writes nothing if the failure is a closed pipe.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;

@@ -46,11 +46,11 @@ pub struct App {
     /// Closed [`Place::Ask`] panels whose agent is still running.
     pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
-    /// What `u` undoes while `message` is shown: the undo that it reports.
+    /// The undo that `message` reports. While the message is shown, the key `u` takes this undo back.
     pub(super) undoable: Option<Undo>,
     /// The full text of the error that `message` summarizes. Enter shows it.
     pub(super) failure: Option<Vec<Line>>,
-    /// The note to send with the next approval or denial. It stays until that succeeds.
+    /// The note to send with the next approval or denial. The note stays until a decision succeeds.
     pub note: String,
     /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,

@@ -77,7 +77,7 @@ impl Level {
     }
 }
 
-/// Returns the command for a place that a row opens; `None` if there is no single one.
+/// Returns the command for a place that a row opens; `None` if no single command shows the place.
 fn command_of(place: &Place) -> Option<Invocation> {
     Some(match place {
         Place::Form(words) | Place::List(words) => Invocation::new(words),

@@ -434,8 +434,8 @@ impl App {
     }
 }
 
-/// Returns the first of the keys that a row of the help names, such as `:` for `: Ctrl-P`. `None` if it is not a single
-/// key.
+/// Returns the first of the keys that a row of the help names, such as `:` for `: Ctrl-P`. `None` if the row does not
+/// begin with a single key, as in `arrows, h j k l`.
 fn key_named(keys: &str) -> Option<KeyEvent> {
     let name = keys.split([' ', ',']).find(|name| !name.is_empty()).unwrap_or(keys);
     let mut letters = name.chars();

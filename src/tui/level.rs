@@ -13,7 +13,7 @@ use super::message::Task;
 /// The message for a key that would leave an editor with unsaved text.
 pub(super) const UNSAVED: &str = "The text is not saved: s saves it, D throws it away";
 
-/// A screen that is loading, loaded, or failed to load.
+/// A screen that is being loaded, was loaded, or failed to load.
 #[derive(Default)]
 pub enum Shown {
     #[default]
@@ -128,7 +128,8 @@ impl Level {
         if self.place == Place::Palette {
             return palette::matching(&list.rows, &self.filter);
         }
-        // The database has already filtered rows that a search has found. They may match only by a word of their text.
+        // The database has already filtered the rows of a search. A row may match only by its item's text, so do not filter
+        // the rows again.
         let is_whole = self.filter.is_empty() || !self.loaded.words.is_empty();
         let keep = |row: &&Row| is_whole || (!row.is_heading && row.matches(&self.filter));
         list.rows.iter().filter(keep).collect()

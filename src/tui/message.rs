@@ -124,8 +124,8 @@ pub struct Question {
 /// Work for a worker thread or, if it needs the terminal or ends the console, for the main loop.
 pub enum Task {
     Load(Ticket),
-    /// Surveys this machine: with `true` everything, with `false` only the deployed files, if there was an earlier
-    /// survey.
+    /// Surveys this machine. With `false`, looks only at the deployed files and keeps the rest of the last survey. With
+    /// `true`, or if there was no survey yet, surveys everything.
     Survey(bool),
     Run(Invocation),
     /// Runs an operation that reports while it runs, until the token is cancelled.

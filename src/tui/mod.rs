@@ -71,7 +71,7 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 task => workers.take(task),
             }
         }
-        // A key that is read while the frame is written may answer its question.
+        // Take the time before drawing: a key that is read while the frame is drawn may answer the frame's question.
         let drawn = Instant::now();
         terminal.draw(&mut app)?;
         app.drawn(drawn);

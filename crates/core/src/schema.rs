@@ -35,7 +35,8 @@ fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             for noise in ["title", "format", "minimum", "maximum", "default"] {
-                // A property may be called `title`, but then its value is a schema. A keyword's value never is.
+                // Keep an object: it is the schema of a property that is called `title`, for example. The values of these
+                // keywords are never objects.
                 if map.get(noise).is_some_and(|value| !value.is_object()) {
                     map.shift_remove(noise);
                 }

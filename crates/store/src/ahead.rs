@@ -31,7 +31,7 @@ impl Ahead<'_> {
     /// `E_FILE_FAILED` if a file cannot be read or has changed.
     pub fn store(&mut self, content: &NewContent) -> Result<()> {
         let stored = self.store.write(|db| match blobs::find(db, content)? {
-            // Another process stored this content, so it must not be removed on drop.
+            // The content was already stored, perhaps by another process, so `drop` must not remove it.
             Some(_) => Ok(None),
             None => blobs::put_source(db, content).map(Some),
         })?;
@@ -89,7 +89,7 @@ impl Store {
             let stored = self.write(|db| {
                 let mut stored = Vec::with_capacity(batch.len());
                 for content in batch {
-                    // If another process has stored it in the meantime, it must not be removed on drop.
+                    // If another process has stored the content in the meantime, `drop` must not remove it.
                     if blobs::find(db, content)?.is_none() {
                         stored.push(blobs::put_source(db, content)?);
                     }

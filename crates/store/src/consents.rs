@@ -44,7 +44,7 @@ pub enum State {
 pub struct Binding<'a> {
     /// The tool name of the operation.
     pub operation: &'a str,
-    /// The asker: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, `key:NAME`, `person:NAME` or `program:NAME`.
     pub asker: &'a str,
     /// The project's name; empty if none applies.
     pub project: &'a str,

@@ -202,8 +202,8 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
         inode,
         file.pristine_attributes,
     ];
-    // Not one statement with DO UPDATE: that can change columns with foreign keys, so SQLite copies the pages of each
-    // statement to a statement journal first. For 7,000 new files, that is 80 MB in a temporary file.
+    // Do not combine the two statements with DO UPDATE. Such a statement can change columns with foreign keys, so SQLite
+    // first copies the pages that it changes to a temporary file: 80 MB for 7,000 new files.
     let insert = sql!(
         "INSERT INTO deployed (machine, path, place_id, root, targets, module_ids, block, written,
            applied_blob, applied_mode, applied_link, pristine_blob, pristine_mode, pristine_link,

@@ -16,7 +16,7 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     pub at: Millis,
-    /// The actor: `shell`, or `mcp:` and the client's name.
+    /// The actor, such as `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
     pub actor: &'a str,
     /// The project's name, if one applied.
     pub project: Option<&'a str>,
@@ -71,9 +71,9 @@ pub const GROWING: Growing = Growing {
 const UNREAD: Millis = 3_600_000;
 
 /// The rows beyond the limits, which are always the oldest ones. A row is deleted if it is older than all events whose
-/// time is between `?1` and `?2`, or if it is not among the newest `?3`. Rows stay in any case if they are as new as
-/// the oldest event whose time is between `?4` and `?5`, since servers may not have read them yet. So does the newest
-/// row. Events whose time is in the future, because of a wrong clock, are treated like their neighbors.
+/// time is between `?1` and `?2`, or if it is not among the newest `?3`. There are two exceptions. The newest row always
+/// stays. The oldest event whose time is between `?4` and `?5` stays with all newer rows, since servers may not have read
+/// them yet. Events whose time is in the future, because of a wrong clock, are treated like their neighbors.
 macro_rules! beyond {
     () => {
         "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last

@@ -169,8 +169,8 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     db.one(sql, params![workspace], from_row)
 }
 
-/// Returns the run that the run `undo` undid: the newest undone run before it whose operation and subject are the subject
-/// of `undo`.
+/// Returns the run that the run `undo` undid. The subject of `undo` names the operation and the subject of that run. Of
+/// several undone runs with this name, returns the newest one before `undo`.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),

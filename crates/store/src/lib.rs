@@ -5,7 +5,7 @@
 //! plain structs.
 //!
 //! The modules form layers, and each imports only from the layers below it. From the top: backups, locks and the watch;
-//! `Store`; the engines and the check; the modules of tables; `Db`; and connections, values and errors, which do not know `Db`.
+//! `Store`; the engines and the check; the modules of tables; `Db`; and connections, values and errors, which do not use `Db`.
 
 pub mod access;
 pub mod access_rules;

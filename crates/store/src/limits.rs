@@ -8,7 +8,7 @@ use mcpkg_base::error::Result;
 /// How many rows a table keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row is kept after what it records has ended, in milliseconds; `None` means forever.
+    /// How long a row is kept after the recorded work, such as a run, has ended, in milliseconds; `None` means forever.
     pub age: Option<Millis>,
     /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,

@@ -206,7 +206,7 @@ pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis
     }
     for gone in before.iter().filter(|tool| !listed.iter().any(|(name, _)| *name == tool.name)) {
         let sql = match gone.accepted {
-            // Nobody has looked at this tool yet, so nobody will miss it.
+            // No person has accepted this tool yet, so its row is not needed.
             None => sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND name = ?2"),
             Some(_) => sql!("UPDATE plugin_tool SET listed = NULL WHERE server_id = ?1 AND name = ?2"),
         };

@@ -56,7 +56,7 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub id: Uuid,
-    /// The asker: an access key, or this user. Nobody else may see the task.
+    /// The asker: an access key, a person or program that signed in, or this user. Nobody else may see the task.
     pub asker: String,
     pub tool: String,
     /// The server process that works or worked on the task.

@@ -21,7 +21,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How often a waiting list checks whether a signal ended the command.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The lines of the terminal that the list occupies. Dropping it restores the terminal, also after a panic.
+/// The lines of the terminal that the list occupies. Dropping this value restores the terminal, also after a panic.
 pub(super) struct Canvas {
     /// The number of lines that are drawn now.
     drawn: u16,

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn control_c_ends_it() {
+    fn control_c_cancels_the_list() {
         let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(list().press(key), Some(Done::Cancelled));
     }

@@ -219,7 +219,7 @@ mod tests {
             app.update(Message::Reported(call.clone(), Box::new(reply), 0));
             assert_eq!(app.level().place == Place::DraftDiff("d1".to_owned(), Vec::new()), stayed);
             press(&mut app, if stayed { KeyCode::Esc } else { KeyCode::Char('5') });
-            // It can be opened again.
+            // The report in the panel opens the draft.
             press(&mut app, KeyCode::Char('G'));
             press(&mut app, KeyCode::Enter);
             assert_eq!(app.level().place, Place::DraftDiff("d1".to_owned(), Vec::new()));

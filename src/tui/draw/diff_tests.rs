@@ -62,7 +62,7 @@ fn keys_go_through_stops_folds_and_hunks() {
     press(&mut app, KeyCode::Char('.'));
     let text = frame(&mut app, 80, 24);
     assert!(text.contains("hunk 2 of 3") && text.lines().any(|line| line.starts_with(">IN   hunk 2")), "{text}");
-    // Space takes the hunk out: it replaces the place with one that excludes the hunk.
+    // Space excludes the hunk of the cursor: the screen's place now lists this hunk as excluded.
     press(&mut app, KeyCode::Char(' '));
     assert_eq!(app.level().place, Place::Proposal("7".to_owned(), vec![2]));
     app.level_mut().shown = Shown::Screen(Box::new(proposal(&[2])));
@@ -71,7 +71,7 @@ fn keys_go_through_stops_folds_and_hunks() {
     let tasks = press(&mut app, KeyCode::Char('a'));
     let [Task::Run(call)] = &tasks[..] else { panic!("one call") };
     assert_eq!(call.command(), "mcpkg evolve accept '--hunks=1,3' 7");
-    // The hidden character in the last hunk is a stop too, and enter opens the fold before it.
+    // `.` also stops at the hidden character in the last hunk. Enter opens the fold before that hunk.
     press(&mut app, KeyCode::Char('.'));
     press(&mut app, KeyCode::Char('.'));
     let text = frame(&mut app, 80, 24);

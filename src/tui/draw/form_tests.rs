@@ -120,7 +120,7 @@ fn the_form_and_the_text_have_one_cursor() {
 fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     let mut app = planned();
     press(&mut app, KeyCode::Char('v'));
-    // Typing: the row starts with the current value.
+    // `e` types a value into the row, which starts with the current value.
     press(&mut app, KeyCode::Char('e'));
     assert!(frame(&mut app, 80, 24).contains("inputs.regoin_"));
     (0..3).for_each(|_| drop(press(&mut app, KeyCode::Backspace)));
@@ -135,7 +135,7 @@ fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     assert!(open(&app).text() == fixed && matches!(tasks[..], [Task::Check(..)]));
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(open(&app).text(), *text, "it is one step of undo");
-    // Picking: `enter` takes a value from the list.
+    // In the picker, enter takes the selected value.
     let mut app = planned();
     picks(&mut app);
     press(&mut app, KeyCode::Char('j'));
@@ -233,7 +233,7 @@ fn tab_completes_while_typing() {
         "pointer": "/steps/0/with/region", "values": [{ "value": "inputs.region", "text": "inputs.region" }],
         "span": { "line": 8, "column": 19, "end_line": 8, "end_column": 32 },
     });
-    // A single row is taken at once.
+    // A single suggestion is inserted at once.
     answer(&mut app, Edited::Picked(*number, Ok(picker::of(&data, spot, ""))));
     assert!(open(&app).text().contains("region: ${{ inputs.region }}\n"), "{}", open(&app).text());
     assert_eq!(open(&app).cursor(), (8, 32));

@@ -42,7 +42,7 @@ fn throwing_a_text_away_shows_what_is_lost_and_takes_y() {
         press(&mut app, key);
         assert!(is_open(&app) && app.level().is_unsaved(), "{key:?}");
     }
-    // A key that was typed ahead does not answer, whatever it is.
+    // No key that was pressed before the question was drawn answers it.
     press(&mut app, KeyCode::Char('D'));
     press(&mut app, KeyCode::Char('y'));
     press(&mut app, KeyCode::Esc);
@@ -135,13 +135,13 @@ fn the_marked_row_the_pane_and_the_text_of_an_editor_can_be_copied() {
     assert_eq!(copied(&mut app), "ASK  mcp:claude-code  Run shop:apps:delete  destroys  13:48");
     press(&mut app, KeyCode::Tab);
     let text = copied(&mut app);
-    // Hidden characters are marks, as on the screen.
+    // Hidden characters are copied as marks, as the screen shows them.
     assert!(text.contains("\nDELETE http://127.0.0.1:18291/apps/app_91c\n"), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{text:?}");
     app.update(Message::Copied(Copied { what: "text", text }, true));
     assert!(frame(&mut app, 80, 24).contains("Copied: 6 lines"));
     assert!(copied(&mut changed()).starts_with("workflow: app_with_db\n"));
-    // A row without an action is copied as the command of what it opens.
+    // For a row without an action, `c` copies the command for the place that the row opens.
     let mut app = inbox();
     let Shown::Screen(screen) = &mut app.level_mut().shown else { panic!("a screen") };
     let Body::List(list) = &mut screen.body else { panic!("a list") };

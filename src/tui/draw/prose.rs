@@ -75,7 +75,7 @@ fn row(row: &Row, widths: &[usize], is_marked: bool, width: u16, is_ascii: bool)
     let is_below = width < NARROW && beside + prose.text().width() > all;
     let indent = if is_below { INDENT } else { beside };
     let room = u16::try_from(all.saturating_sub(indent) + 1).unwrap_or(width);
-    // The first span of each row is the margin of a text, and the list has its own.
+    // Skip the first span of each wrapped row: it is the margin of a text, and the list draws a margin of its own.
     let wrapped = text::wrapped(&Told::of(prose.tone, prose.text()), room, is_ascii);
     let pieces = wrapped.into_iter().map(|line| line.spans.into_iter().skip(1).collect::<Vec<_>>());
     let mut lines = Vec::new();

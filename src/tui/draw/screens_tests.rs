@@ -153,7 +153,7 @@ impl Ground {
         let text = folders.iter().fold(text.to_owned(), |text, folder| text.replace(&*folder.to_string_lossy(), "~"));
         let id = Regex::new(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b").expect("a pattern");
         let text = id.replace_all(&text, "019ac8e2-6f3a-7c41-9d5e-03fc9abdbf2d");
-        // Times are those of the machine's time zone.
+        // Times are shown in the machine's time zone.
         let time = Regex::new(r"\b(\d\d [A-Z][a-z]{2} )?\d\d:\d\d(?P<s>:\d\d)?\b").expect("a pattern");
         let same = |found: &Captures<'_>| if found.name("s").is_some() { "12:48:20" } else { "13:48" };
         time.replace_all(&text, same).into_owned()

@@ -139,7 +139,7 @@ fn the_help_begins_with_the_keys_of_the_place_and_presses_the_selected_one() {
     types(&mut app, "undo 3");
     assert!(matches!(press(&mut app, KeyCode::Enter)[..], [Task::Load(_), .., Task::Run(_)]));
     assert!(matches!(app.level().place, Place::Undo(_)));
-    // Some rows name several keys. They are not pressed.
+    // The row `arrows, h j k l` does not begin with a single key, so no key is pressed.
     press(&mut app, KeyCode::Char('?'));
     types(&mut app, "arrows");
     press(&mut app, KeyCode::Enter);

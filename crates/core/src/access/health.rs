@@ -5,8 +5,8 @@ use super::token::{Issuer, State};
 use crate::op::{Context, Finding, Health};
 use mcpkg_store::access_rules;
 
-/// Checks whether the keys of the issuer can be read. This is the issuer that a server of this database was last
-/// started with. Without such an issuer, there is no finding.
+/// Checks whether the keys of the issuer can be read, and whether there are access rules. Uses the issuer that a server of
+/// this database was last started with. If no server was started with an issuer, there is no finding.
 pub(super) fn health(context: &Context) -> Vec<Finding> {
     let read = context.store.read(|db| Ok((access_rules::issuer(db)?, access_rules::list(db)?.is_empty())));
     // Ignore errors: if the database cannot be read, another finding says so.

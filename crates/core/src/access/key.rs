@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_comes_apart_again() {
+    fn a_new_key_is_parsed_into_its_parts() {
         let clock = Clock::system();
         let (one, other) = (make(&clock).unwrap(), make(&clock).unwrap());
         assert_ne!(one, other);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told() {
+    fn a_text_without_the_form_of_a_key_is_refused() {
         let key = make(&Clock::system()).unwrap();
         for bad in [
             "",

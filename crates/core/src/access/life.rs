@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_life_is_a_span_that_has_not_passed_already() {
+    fn a_duration_needs_a_unit_and_is_not_zero() {
         assert_eq!(parse("90m").ok(), Some(90 * 60_000));
         let why = |text: &str| {
             let error = parse(text).expect_err(text);

@@ -1,7 +1,8 @@
 //! Access keys and rules: which clients may use a server over HTTP, for what, and for how long.
 //!
 //! A server calls [`required`], then [`verify()`] for each request with a key, and [`holds`] for streams that stay
-//! open. For a request with a token, it asks a [`token::Issuer`] what the token says, and [`Rules`] what that allows.
+//! open. For a request with a token, a [`token::Issuer`] checks the token and returns its claims, and [`Rules`] decide
+//! what these claims allow.
 
 mod health;
 mod key;

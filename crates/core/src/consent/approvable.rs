@@ -47,12 +47,13 @@ pub trait Askable: Approvable {
     /// Returns the error for callers that cannot be asked.
     fn refusal(&self) -> Error;
 
-    /// Fails if the subject could not be used even if it were approved.
+    /// Fails if this value cannot be used even with an approval, so that asking a person would be pointless.
     fn is_usable(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Fails unless this user approved the subject. Asks at a terminal.
+    /// Succeeds if this user has approved this value. Otherwise asks a person at a terminal and stores the approval, or fails
+    /// without a terminal.
     fn require(&self, context: &Context) -> Result<()> {
         if self.is_approved(context)? {
             return Ok(());

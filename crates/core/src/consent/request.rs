@@ -201,13 +201,13 @@ fn too_many() -> Error {
     )
 }
 
-/// Approves a request on behalf of a person: one at a terminal, or one who answered the elicitation of the client that asked.
-/// `shown` is the state in which that person saw the request: a yes does not overrule a denial that came later. The asker
-/// gets the note with the answer of its call.
+/// Approves a request for a person who said yes, either at a terminal or in answer to a question of the client that asked.
+/// `shown` is the state of the request when the person saw it: a yes does not overrule a denial that came later. The
+/// asker gets `note` together with the result of its call.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if no such person is calling; `E_CONSENT_EXPIRED`; `E_UNAPPROVED` if the user has no home
-/// directory.
+/// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_CONSENT_EXPIRED`;
+/// `E_UNAPPROVED` if the user has no home directory.
 pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {
@@ -441,7 +441,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_for_an_agent_says_how_much_it_was() {
+    fn shortened_lines_say_how_much_was_cut() {
         let mut many: Vec<String> = (0..TOLD + 7).map(|n| n.to_string()).collect();
         many[0] = "é".repeat(SHOWN + 1);
         let told = shortened(&many, TOLD);

@@ -49,7 +49,7 @@ impl Operation for Check {
         let path = context.store.location();
         let faults: Vec<&str> = findings.faults().collect();
         if !faults.is_empty() {
-            // A broken file is reported before damaged contents.
+            // A broken file determines the code, even if contents are damaged as well.
             let code = if findings.broken.is_empty() { Code::Damaged } else { Code::NotDatabase };
             let others = if more == 0 { String::new() } else { format!("; and {more} more") };
             return Err(Error::new(code, format!("The database `{path}` is damaged: {}{others}", faults.join("; ")))

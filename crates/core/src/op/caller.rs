@@ -37,9 +37,9 @@ pub enum Connection {
     Stdio,
 }
 
-/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original
-/// programs then finds the tools that it knows. Unless `--groups` names other groups, such a server has only the tools
-/// named below.
+/// The program that a server presents itself as (`serve --as`): mcpkg, or a program that mcpkg can replace. A client
+/// that was configured for the replaced program finds the tools that it knows. Unless `--groups` names other groups, a
+/// server that replaces a program has only the tools named below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     #[default]
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_named_by_its_key_before_its_own_word() {
+    fn a_callers_name_begins_with_its_key_if_it_has_one() {
         let keyed = client(Some(grant(false, false, Some(Uuid::nil()))), Connection::Network);
         assert_eq!((keyed.actor(), &*keyed.asker(), keyed.project()), ("key:ci:cursor", "key:ci", Some("p")));
         let plain = client(None, Connection::Stdio);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn who_publishes_needs_a_key_that_was_made_for_it() {
+    fn publishing_needs_a_key_with_the_right_to_publish() {
         let publisher = Grant { publish: vec!["alice".parse().unwrap()], attest: true, ..grant(true, false, None) };
         let keyed = client(Some(publisher), Connection::Network);
         assert!(keyed.publishes("alice/weather") && keyed.attests() && keyed.sees_private("alice/weather"));

@@ -119,9 +119,9 @@ pub struct Original {
 /// A group of tools, as in `serve --groups`.
 pub struct Group {
     pub name: &'static str,
-    /// When a server lists its tools by default.
+    /// When a server lists the group's tools by default.
     pub listed: Listed,
-    /// Whether its tools only affect one project. If so, a key for that project may call them.
+    /// Whether the group's tools affect only the caller's project. If so, a key for one project may call the tools.
     pub within_project: bool,
     /// Whether a server that listens on a network offers the group only if `--groups` or `--as` names it.
     pub named_over_network: bool,

@@ -70,7 +70,7 @@ fn differing<'w>(warning: &'w str, other: &str) -> &'w str {
 fn noun(warning: &str, name: &str) -> Option<String> {
     let is_word = |word: &&str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     if let Some((kind, _)) = name.trim_matches(['\'', '`']).split_once(':').filter(|(kind, _)| is_word(kind)) {
-        // `instructions` is a plural already.
+        // Remove the `s` of a kind that is a plural, such as `instructions`: `plural::count` appends an `s`.
         return Some(kind.to_lowercase().trim_end_matches('s').to_owned());
     }
     let parts = parts(warning);

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_name_begins_with_is_none() {
+    fn a_text_that_begins_no_tool_name_is_not_a_namespace() {
         for bad in
             ["", "*", "alice/", "/alice", "a//b", "Alice", "a/@b", "..", "a b", &"a/".repeat(8), &"a".repeat(200)]
         {

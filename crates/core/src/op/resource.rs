@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_and_said() {
+    fn rows_that_do_not_fit_are_left_out_and_reported() {
         let rows = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
         let object = |limit| serde_json::from_str::<Value>(&newest(Map::new(), "rows", &rows, limit).unwrap()).unwrap();
         assert_eq!(object(50), serde_json::json!({ "rows": [rows[0], rows[1]], "more": true }));

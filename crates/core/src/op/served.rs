@@ -70,7 +70,7 @@ pub enum Content {
         bytes: Vec<u8>,
         content_type: HeaderValue,
     },
-    /// A file without a name, from its beginning.
+    /// The content of an open temporary file, sent from its beginning.
     File {
         file: File,
         size: u64,

@@ -13,7 +13,7 @@ pub struct Surface {
     pub tools: Option<&'static [&'static str]>,
     /// Whether only tools that change nothing are served.
     pub read_only: bool,
-    /// Whether running commands is forbidden, except those of mcpkg's own commands that only read.
+    /// Whether the caller must not run commands. Commands of mcpkg itself that only read are still allowed.
     pub no_execute: bool,
 }
 
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_only_over_a_network_is_withheld_until_it_is_named() {
+    fn a_withheld_group_is_served_only_if_it_is_named() {
         let network = Surface { withheld: vec!["workspace"], ..Surface::default() };
         assert!(!network.serves_group("workspace") && network.serves_group("content"));
         let named = Surface { groups: Some(vec!["workspace".to_owned()]), ..network };

@@ -44,8 +44,8 @@ pub trait Undoable: Sync {
     /// step is impossible.
     fn going(&self, db: &Db<'_>, item: &str, from: &str, to: &str) -> Result<Result<String, String>>;
 
-    /// Returns the reason why the item cannot change to `to` now, such as a name that is taken. `moves` returns
-    /// whether the same undo also changes the item that it is given.
+    /// Returns the reason why the item cannot change to `to` now, such as a name that is taken. `moves` takes the key of
+    /// another item, and returns whether the same undo changes that item too.
     fn obstacle(&self, _db: &Db<'_>, _item: &str, _to: &str, _moves: &dyn Fn(&str) -> bool) -> Result<Option<String>> {
         Ok(None)
     }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_already_reads_as_its_data_would() {
+    fn a_reply_with_json_text_equals_a_reply_with_data() {
         for json in ["{}", r#"{"id":"apps:create","flags":[]}"#] {
             for warnings in [vec![], vec!["slow".to_owned()]] {
                 let written = Reply { json: Some(json.to_owned()), ..Reply::sentence("done", Value::Null) };
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_said_so() {
+    fn not_found_codes_have_the_category_not_found() {
         for code in Code::ALL.iter().filter(|code| code.name().ends_with("_NOT_FOUND") && code.blame() == Blame::Caller)
         {
             // A missing git is a problem of the machine, not of something that the request names.
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_the_category_of_who_can_do_something() {
+    fn the_category_of_a_code_follows_from_its_blame() {
         for code in Code::ALL {
             let category = Category::of(*code);
             match code.blame() {

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_read_whole_stands_below_its_row() {
+    fn cells_that_must_not_be_cut_move_below_their_row() {
         let table = Table {
             columns: &["what", "where", "state", "what to do"],
             rows: vec![

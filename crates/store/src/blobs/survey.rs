@@ -40,7 +40,8 @@ pub(super) struct ServerWords {
 }
 
 impl ServerWords {
-    /// Parts of the keys that contain servers, such as `mcpServers`, and of a key of a server itself.
+    /// Words that such configurations contain: parts of the keys with all servers, such as `mcpServers`, and the key `command`
+    /// of a single server. First in UTF-8, then in UTF-16.
     const WORDS: [&[u8]; 6] = [
         b"ervers",
         b"\"mcp\"",

@@ -25,7 +25,7 @@ pub struct Hit {
 /// values that the checksum of its list entry covers; column 8 is that checksum.
 pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
-    // The columns that the checksum covers, in its order. A prompt has no URI.
+    // The columns that the checksum covers, in the order in which they are hashed. A prompt has no URI.
     let listed: &[usize] = if kind == Kind::Prompt { &[6, 2, 4, 7] } else { &[6, 2, 3, 4, 7] };
     let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
     let damaged = row.get::<i64>(8)? != checksum(&values);
@@ -39,7 +39,8 @@ pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     })
 }
 
-/// Reads rows that have the total number of rows, without the limit, in column 5.
+/// Calls `f` for each row of a query, and returns the results with the number of all matches. Column 5 of each row holds
+/// this number, which the limit of the query does not reduce.
 pub(super) fn counted<T>(
     db: &Db<'_>,
     sql: Sql,

@@ -13,8 +13,8 @@ use mcpkg_base::error::{Error, Result};
 /// How often a call that waits for a connection checks whether connections can be opened at all.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// r2d2 retries to open a connection after half of this time. Its default pauses start at 0.4 s and grow, so it would
-/// notice much later that a standby has taken over.
+/// r2d2 tries again to open a connection after half of this time. The default pauses of r2d2 start at 0.4 s and grow, so
+/// r2d2 would notice much later that a standby has taken over.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The longest time for which dropping a pool waits for a connection that is being opened.

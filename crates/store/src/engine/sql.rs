@@ -30,7 +30,7 @@ impl Table {
     }
 }
 
-/// Makes an [`Sql`] by joining string literals and macros without arguments that expand to one.
+/// Makes an [`Sql`] by joining string literals, and macros without arguments that expand to a string literal.
 ///
 /// Parameters are `?1`, `?2`, ..., and each of them must be used. The text is valid for PostgreSQL once `?N` is replaced with
 /// `$N`.

@@ -108,7 +108,7 @@ pub fn with<T>(
         prompt_summed!(),
         ", ",
         blob_columns!(),
-        // A join, so that the project is resolved only once.
+        // Join the project, so that it is resolved only once.
         ", resolved.id FROM (SELECT ",
         resolved!(),
         " AS id) AS resolved JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3

@@ -131,7 +131,7 @@ fn write(
             None => {
                 db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
             }
-            // Without RETURNING, for the reason given in `resources/write.rs`.
+            // Do not use RETURNING: SQLite would store the returned values in a temporary table, which is slow.
             Some(id) => db
                 .run(
                     sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17)"),

@@ -93,7 +93,7 @@ pub fn with<T>(
                 resource_summed!(),
                 ", ",
                 blob_columns!(),
-                // A join, so that the project is resolved only once.
+                // Join the project, so that it is resolved only once.
                 ", resolved.id FROM (SELECT ",
                 resolved!(),
                 " AS id) AS resolved JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"

@@ -146,7 +146,8 @@ fn write(
         let inserted = match indexed {
             None => db
                 .insert(sql!("INSERT INTO resource (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns),
-            // Without RETURNING: SQLite stores returned values in a temporary table, which costs as much as two of the indexes.
+            // Do not use RETURNING: SQLite would store the returned values in a temporary table, which costs as much as updating
+            // two of the indexes.
             Some(id) => db
                 .run(
                     sql!("INSERT INTO resource (", columns!(), ", id) VALUES (", values!(), ", ?15)"),

@@ -40,7 +40,7 @@ const ROW: Range<usize> = 0..11;
 /// The author of a change, and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
-    /// `shell`, or `mcp:` and the client's name.
+    /// The actor, such as `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
     pub actor: &'a str,
     pub now: Millis,
 }
@@ -219,7 +219,7 @@ pub fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
 /// Returns the deleted item that last had `name`, with the number of its newest revision. A new item with that name continues
 /// its history, so that the deleted one can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
-    // For most names there never was an item. Checking this first is cheaper than sorting nothing.
+    // Most names never belonged to an item. This query finds that out, and is cheaper than the next one, which sorts.
     let any = sql!("SELECT 1 FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3 LIMIT 1");
     if db.one(any, params![project, kind.word(), name], |_| Ok(()))?.is_none() {
         return Ok(None);

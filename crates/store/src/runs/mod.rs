@@ -43,7 +43,7 @@ pub struct New<'a> {
     pub plan_hash: &'a str,
     /// The inputs as JSON, with secrets as references.
     pub inputs: &'a str,
-    /// The asker: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, `key:NAME`, `person:NAME` or `program:NAME`.
     pub asker: &'a str,
     /// The actor in the audit trail (`events`).
     pub actor: &'a str,

@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The lowest first UTF-8 byte of a letter of a script without spaces. Letters with shorter encodings, such as ASCII,
-/// begin with a lower byte.
+/// In UTF-8, each letter of a script without spaces begins with this byte or a higher one. Characters with shorter
+/// encodings, such as ASCII, begin with a lower byte.
 const FIRST_BYTE: u8 = 0xe0;
 
 /// The end of a query's word, which decides what the word matches in the index.
@@ -77,7 +77,8 @@ pub fn cut(text: &str) -> Cow<'_, str> {
     if is_cut(text) { Cow::Owned(Cutting::of(text, true).out) } else { Cow::Borrowed(text) }
 }
 
-/// Converts a word of a query, or several separated by spaces, into the form of the index. Also returns how it ends.
+/// Converts a word of a query, or several separated by spaces, into the form of the index. Also returns how the last word
+/// ends.
 pub fn query_word(text: &str) -> (Cow<'_, str>, Ends) {
     if !is_cut(text) {
         return (Cow::Borrowed(text), Ends::Word);

@@ -37,8 +37,8 @@ pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 }
 
 /// Calls `fold` for each file that snapshot `id` or a later one changed; with `whole`, for each file that any snapshot
-/// changed. Passes it the file's last change before snapshot `id`, unless that change left the file to the user, and
-/// its first change from then on.
+/// changed. `fold` gets the file's last change before snapshot `id`, unless that change left the file to the user, and
+/// the file's first change from snapshot `id` on.
 fn changed_since(
     db: &Db<'_>,
     place: i64,

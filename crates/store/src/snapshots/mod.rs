@@ -135,8 +135,8 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 }
 
 /// Deletes the stored files of these snapshots, except those that a rollback may need. A rollback to a remaining
-/// snapshot needs the last state of each file before it, and a rollback to pristine needs the first. The records of
-/// created folders stay. Returns how many files were deleted. Also deletes the files of undone snapshots, without
+/// snapshot needs the last state of each file before that snapshot, and a rollback to pristine needs the first state. The
+/// records of created folders stay. Returns how many files were deleted. Also deletes the files of undone snapshots, without
 /// counting them.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     db.allow_long();

@@ -1,4 +1,4 @@
-//! Versions of tools: published in this database, stored from another registry, or only reported by one.
+//! Versions of tools: published in this database, stored from another registry, or only reported by another registry.
 //!
 //! Nothing that a registry reported about a version is ever forgotten. The digest of a version cannot change. A yanked
 //! version stays yanked until somebody reverts the yank in this database.

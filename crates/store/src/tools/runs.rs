@@ -23,7 +23,7 @@ pub struct Begun {
     pub uuid: Uuid,
     /// The caller's name in the audit trail (`events`).
     pub actor: String,
-    /// The asker: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, `key:NAME`, `person:NAME` or `program:NAME`.
     pub asker: String,
     pub tool: String,
     /// The version; `None` if the tool is a folder that was given by its path.

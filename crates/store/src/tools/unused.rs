@@ -1,7 +1,7 @@
 //! Finds and deletes unused data: archives, results of their builds, outdated answers, and approvals of unknown archives.
 //!
 //! When an archive is deleted, the row of its version stays, with the digest and whether the version was yanked.
-//! Attestations stay too, so that a failed audit is never forgotten. So do the MCP names of tools.
+//! Attestations stay too, so that a failed audit is never forgotten. The MCP names of tools stay as well.
 
 use std::collections::{HashMap, HashSet};
 

@@ -28,8 +28,8 @@ impl Claims {
         if all.get("iss").and_then(Value::as_str) != Some(issuer) {
             return Err(Refused::Issuer);
         }
-        // A token that is bound to a key of the client (RFC 7800, DPoP) is valid only together with a proof, which
-        // mcpkg does not check.
+        // A token with `cnf` is bound to a key of the client (RFC 7800, DPoP). It is valid only together with a proof,
+        // which mcpkg does not check. A token with `events` reports a security event (RFC 8417) and gives no access.
         if all.contains_key("cnf") || all.contains_key("events") {
             return Err(Refused::Kind);
         }

@@ -72,15 +72,16 @@ struct Jwk {
 }
 
 impl Keys {
-    /// Reads a key set. Keys of other kinds are skipped. Returns `None` if it is not a key set, or if no key is left.
+    /// Reads a key set, and skips the keys that cannot check signatures. Returns `None` if `text` is not a key set, or if no
+    /// key is left.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let set: Set = serde_json::from_slice(text).ok()?;
         let keys: Vec<Key> = set.keys.into_iter().filter_map(Key::read).take(MAX_KEYS).collect();
         (!keys.is_empty()).then_some(Self(keys))
     }
 
-    /// Returns the key with this id that can check signatures of this algorithm. A token without an id is accepted if there is only
-    /// one such key.
+    /// Returns the key with this id that can check signatures of this algorithm. Without an id, any key may be the one. Fails
+    /// if no key or several keys fit.
     pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<&Key, Refused> {
         let mut named = self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id).peekable();
         if named.peek().is_none() {

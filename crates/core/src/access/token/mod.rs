@@ -1,5 +1,5 @@
-//! Tokens of an OAuth 2.1 authorization server, with which people and programs sign in. mcpkg only checks them: it issues none, and
-//! passes none on.
+//! Tokens with which people and programs sign in. An OAuth 2.1 authorization server issues them. mcpkg only checks
+//! tokens: it issues none, and passes none on to other servers.
 //!
 //! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`]
 //! are the claims of a checked token.

@@ -327,7 +327,8 @@ impl Preview {
         self.changes.iter().filter(|line| line.status == status).count()
     }
 
-    /// Counts what is undone, with these verbs: `undo 3 changes, deny 1 request`.
+    /// Describes in words how many changes are undone and how many requests are denied. `undo` and `deny` are the verbs, as in
+    /// `undo 3 changes, deny 1 request`.
     pub(super) fn counted(&self, undo: &str, deny: &str) -> String {
         let requests = |line: &&Line| line.status == Status::In && line.kind == "consent.request";
         let denied = self.changes.iter().filter(requests).count();

@@ -1,8 +1,8 @@
 //! A client that any thread may use, and that never waits for a server without a deadline.
 //!
-//! The crate `postgres` wraps the same client, but waits for an answer without a limit. A frozen server never answers, nor does
-//! a connection that the network forgot. Here each wait has a deadline, after which the connection is dropped. The caller gets
-//! the same error as for any lost connection.
+//! The crate `postgres` wraps the same client, but waits for an answer without a limit. If the server hangs, or the network
+//! silently dropped the connection, that wait never ends. Here each wait has a deadline, after which the connection is
+//! dropped. The caller gets the same error as for any lost connection.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

@@ -26,8 +26,8 @@ pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) ->
     if is_itself { Ok(()) } else { refuse(connector, connection) }
 }
 
-/// Refuses a pooler in transaction mode, which shows when two connections of this process share a session of the
-/// server.
+/// Refuses a pooler in transaction mode. Opens several connections: if two of them share a session of the server, there is
+/// such a pooler.
 pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<()> {
     let mut others = Vec::new();
     let own = session(connection)?;

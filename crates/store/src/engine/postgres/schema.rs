@@ -43,7 +43,8 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 const WITH_RUNS: i64 = 1;
 
 /// How long a migration waits for a table that a transaction of a running server uses. PostgreSQL looks for deadlocks
-/// after a second, and would end either of the two. So the migration gives up before, and the servers go on.
+/// after a second, and would end either the migration or that transaction. So the migration gives up earlier, and the
+/// transaction goes on.
 const TABLE: &str = "500ms";
 
 /// How often a migration tries to get all its tables, and how long it waits in between.
@@ -152,7 +153,7 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})")).map_err(failed)?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(failed)?;
     client.batch_execute(&format!("SET lock_timeout = '{TABLE}'")).map_err(failed)?;
-    // An attempt is one transaction, so one that gives up has changed nothing.
+    // Each attempt is one transaction, so an attempt that gives up has changed nothing.
     let mut attempts = 1;
     let applied = loop {
         match apply(client) {

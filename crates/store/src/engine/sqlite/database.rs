@@ -46,8 +46,8 @@ struct State {
     writer: Option<Arc<Pool<Manager>>>,
     /// When we last checked whether another kind of access is possible.
     looked: Instant,
-    /// How many connections are held for good (see [`Database::anchor`]). SQLite does not reset the WAL while there
-    /// is one.
+    /// How many connections are held for good (see [`Database::anchor`]). SQLite does not reset the WAL while such a
+    /// connection is open.
     anchors: usize,
     /// The WAL that the anchors have open.
     wal: Option<WalIdentity>,

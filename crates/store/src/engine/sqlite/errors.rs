@@ -32,7 +32,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
         return match error {
             // The value is of a type that mcpkg never writes.
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-            // Callers handle rows that may be missing. This one is missing although every database has it.
+            // Callers handle rows that may be missing. This row is missing although every intact database has it.
             | QueryReturnedNoRows => {
                 damaged(error)
             }

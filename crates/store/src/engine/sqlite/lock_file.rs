@@ -25,8 +25,8 @@ pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     file::open_with(platform::with_mode(&mut options, 0o600), path).map_err(|error| unavailable(path, &error))
 }
 
-/// How many attempts to take a lock that another process may only be checking, and the time between two attempts. A
-/// check holds the lock for microseconds.
+/// How often to try again to take a lock that is held, and the pause before each new attempt. Another process may hold
+/// the lock for some microseconds only to check whether it is held.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(2);
 
