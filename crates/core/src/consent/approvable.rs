@@ -53,7 +53,7 @@ pub trait Askable: Approvable {
     }
 
     /// Succeeds if this user has approved this value. Otherwise asks a person at a terminal and stores the approval, or fails
-    /// without a terminal.
+    /// if the caller cannot be asked.
     fn require(&self, context: &Context) -> Result<()> {
         if self.is_approved(context)? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Declares which of the lists that clients show (prompts, resources, tools, skills) an operation may change.
+//! Declares which lists (prompts, resources, tools, skills) an operation may change.
 //!
 //! An event's row stores the operation's name only. Every process looks up the operation's `Changes` in its own table, no
 //! matter which process made the change.

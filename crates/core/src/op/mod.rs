@@ -216,7 +216,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const OPEN_WORLD: bool = false;
     /// Whether repeating a call with the same arguments is harmless, because it changes nothing more or is refused.
     const IDEMPOTENT: bool = true;
-    /// Which of the lists that clients show the operation may change. Ignored if the operation's effect changes nothing.
+    /// The lists (prompts, resources, tools, skills) that the operation may change. Ignored if its effect changes nothing.
     const CHANGES: Changes = Changes::PROJECT;
     /// Whether a server lists the tool even if the rest of its group is not listed.
     const ALWAYS_LISTED: bool = false;

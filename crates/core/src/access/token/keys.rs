@@ -80,8 +80,8 @@ impl Keys {
         (!keys.is_empty()).then_some(Self(keys))
     }
 
-    /// Returns the key with this id that can check signatures of this algorithm. Without an id, any key may be the one. Fails
-    /// if no key or several keys fit.
+    /// Returns the key with this id that can check signatures of this algorithm. If `id` is `None`, a key with any id fits.
+    /// Fails if no key or several keys fit.
     pub(super) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<&Key, Refused> {
         let mut named = self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id).peekable();
         if named.peek().is_none() {
