@@ -1,58 +1,59 @@
 #!/usr/bin/env python3
-"""What many agents need of mcpkg on PostgreSQL: the model behind docs/explanation/scale.md.
+"""Computes the servers and the database that many agents need with mcpkg on PostgreSQL: the model behind docs/explanation/scale.md.
 
     python3 benches/scale.py                    # the table of docs/explanation/scale.md
-    python3 benches/scale.py --agents 50000     # for another number
+    python3 benches/scale.py --agents 50000     # for another number of agents
     python3 benches/scale.py --set read_server=90e-6 --set reads_per_hour=30
 
-What was measured, what is estimated and what is assumed stand in a table each; `--set` changes any of it.
+The tables MEASURED, ESTIMATED and ASSUMED hold the input figures. `--set` replaces any figure.
 """
 
 import argparse
 import math
 
-# Measured with servers and database on one core; seconds of CPU time.
+# Measured with the servers and the database on one core. All figures but write_latency are seconds of CPU time.
 MEASURED = {
-    "read_server": 66e-6,  # a prompts/get over HTTP, a fresh one: in a server of mcpkg's
-    "read_database": 62e-6,  # the same in PostgreSQL
-    "write_server": 840e-6,  # a create_prompt over HTTP: in a server
-    "write_database": 2.0e-3,  # the same in PostgreSQL
-    "write_latency": 2.5e-3,  # from begin to commit: how long a write holds its lock
+    "read_server": 66e-6,  # the server's share of a prompts/get over HTTP that is not cached
+    "read_database": 62e-6,  # PostgreSQL's share of the same request
+    "write_server": 840e-6,  # the server's share of a create_prompt over HTTP
+    "write_database": 2.0e-3,  # PostgreSQL's share of the same request
+    "write_latency": 2.5e-3,  # elapsed seconds from begin to commit, in which a write holds its lock
 }
 
-# Estimated, of what was measured elsewhere or is known of PostgreSQL; bytes but for the first and the connections.
+# Estimated from other measurements and from what is known about PostgreSQL. All figures are bytes, except look_database
+# (seconds of CPU time) and connections.
 ESTIMATED = {
-    "look_database": 200e-6,  # what a server that is told of a write reads to know it, in PostgreSQL
+    "look_database": 200e-6,  # PostgreSQL's work for one server that reads a change after a notification
     "server_memory": 33e6,
     "stream_memory": 27e3,  # an open listen stream
-    "connection_memory": 5e6,  # a connection, in PostgreSQL
-    "connections": 7,  # a server's that stay open with two readers; up to 16 more in its pools
-    "item_bytes": 4.2e3,  # a prompt of 1 KiB with its revision, its words and indexes, in PostgreSQL
+    "connection_memory": 5e6,  # one connection in PostgreSQL
+    "connections": 7,  # connections that one server keeps open; under load it opens up to 16 more
+    "item_bytes": 4.2e3,  # a prompt of 1 KiB in PostgreSQL, with its revision, index words and indexes
     "event_bytes": 250,
-    "wal_bytes": 6e3,  # what a write sends to a standby
+    "wal_bytes": 6e3,  # the bytes that a write sends to a standby
 }
 
-# Assumed of agents and of those who run it.
+# Assumptions about the agents, and about the machines that the operator uses.
 ASSUMED = {
-    "active": 0.3,  # of all agents at the busiest hour
-    "reads_per_hour": 60,  # of an active agent: prompts, resources, lists, searches, tool calls that read
-    "writes_per_hour": 1,  # of an active agent
-    "items_per_agent": 20,  # prompts, resources and files of skills that stand in the database
+    "active": 0.3,  # the share of all agents that are active in the busiest hour
+    "reads_per_hour": 60,  # reads of one active agent: prompts, resources, lists, searches and tool calls
+    "writes_per_hour": 1,  # writes of one active agent
+    "items_per_agent": 20,  # prompts, resources and files of skills in the database
     "events_kept_days": 90,
     "hours_per_day": 8,
-    "streams": 1,  # of a connected agent
-    "connected": 0.6,  # of all agents
-    "utilisation": 0.5,  # of a core, at the busiest hour: the rest is for peaks and for a machine that is lost
-    "peak": 3,  # the busiest second against the busiest hour
-    "streams_per_server": 20_000,  # the most
+    "streams": 1,  # open streams of one connected agent
+    "connected": 0.6,  # the share of all agents that are connected
+    "utilisation": 0.5,  # the share of each core that is used; the rest is a reserve for a failed machine
+    "peak": 3,  # the load in the busiest second, divided by the average load in the busiest hour
+    "streams_per_server": 20_000,  # at most
     "cores_per_server": 2,
-    "cores_of_a_database": 64,  # the largest machine that is asked for
+    "cores_of_a_database": 64,  # the largest machine for the database
     "standbys": 2,
 }
 
 
 def model(agents, f):
-    """Returns the needs of so many agents as (name, value, unit)."""
+    """Returns what this many agents need, as a list of (name, value, unit). `f` holds the input figures."""
     busy = agents * f["active"] * f["peak"] / 3600
     reads, writes = busy * f["reads_per_hour"], busy * f["writes_per_hour"]
     server_cores = (reads * f["read_server"] + writes * f["write_server"]) / f["utilisation"]

@@ -26,8 +26,8 @@ const LOST: &str = "a primary is killed under load: acknowledged writes lost";
 const WRONG: &str = "a primary is killed under load: wrong answers";
 const GAP: &str = "a primary is killed under load: time without a write, against PostgreSQL's own";
 
-/// A time without a write counts towards the failover only if it begins within this time after the primary's death. A write that
-/// was acknowledged before may reach the client a moment later.
+/// A pause between two writes belongs to the failover only if it begins at most this long after the primary was killed.
+/// The pause may begin a moment after that, because the client still receives an acknowledgement from before.
 const AFTER: Duration = Duration::from_secs(1);
 
 /// The time that a client waits after a failure.
@@ -120,8 +120,9 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Returns the longest time between two consecutive moments. Counts only pairs that begin before [`AFTER`] has passed and end
-/// after the primary was killed. At any other time, a gap only means that the clients waited for a processor.
+/// Returns the longest pause between two consecutive moments that the failover caused: a pause that ends after the
+/// primary was killed, and begins at most [`AFTER`] later than that. Any other pause only means that the clients waited
+/// for a processor. Does not count the part of a pause before the primary was killed.
 fn gap(mut moments: Vec<Instant>, killed: Instant) -> Duration {
     moments.sort_unstable();
     let pairs = moments.windows(2).filter(|pair| pair[1] > killed && pair[0] < killed + AFTER);

@@ -59,8 +59,7 @@ impl Data {
         path
     }
 
-    /// Returns a database of `rows` resources, whose names are in the order of [`row_name`]. Makes the database on the
-    /// first call.
+    /// Returns a database of `rows` resources with the names from [`row_name`]. Makes the database on the first call.
     pub fn large(&self, rows: usize) -> PathBuf {
         let name = format!("rows-{rows}.db");
         if self.path(&name).exists() {

@@ -31,8 +31,8 @@ pub fn names(engine: &str, effort: &Effort) -> [String; 2] {
     ["first", "last"].map(|page| format!("{page} page of {PAGE} in {} rows against {SMALL}{engine}", effort.rows))
 }
 
-/// Measures pages of a large and of a small database, both from `make`. The last page is the one that no other page
-/// follows.
+/// Measures the first and the last page of a list in a large database, compared with the same page in a small one. `make`
+/// returns a database with this many rows.
 pub fn pages(engine: &str, make: impl Fn(usize) -> PathBuf, effort: &Effort, table: &mut Table) {
     let names = names(engine, effort);
     if !names.iter().any(|name| table.wants(name)) {

@@ -269,7 +269,7 @@ fn create(data: &Data, cluster: &Cluster, effort: &Effort, table: &mut Table) {
 }
 
 /// Measures the time from a call of create_prompt until a listener at another server receives the notification. The
-/// reference is the same between two plain programs.
+/// reference is the time that two plain programs need for the same.
 fn told(data: &Data, cluster: &Cluster, effort: &Effort, table: &mut Table) {
     let (of_ours, of_plain) =
         (cluster.database(&data.empty("told-on-postgres.db")), cluster.database(&data.empty("told-plainly.db")));

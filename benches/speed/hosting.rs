@@ -12,7 +12,7 @@ use crate::peer::mcpkg;
 /// The number of commands that the API has.
 pub const COMMANDS: usize = 5_000;
 
-/// The id of one of these commands.
+/// The id of one of the commands.
 pub const COMMAND: &str = "hosting:addons:addons-7:info";
 
 /// Returns the path of a database with the commands of the API. Makes the database on the first call.

@@ -43,7 +43,7 @@ pub fn run(plan: &Path, tree: &Path) {
             word => word.to_owned(),
         })
         .collect();
-    // By default, the starter is the current program, and this program does not implement one.
+    // By default, the starter is the current program. The benchmark program cannot act as the starter, so use mcpkg.
     starter::set_program(installed::mcpkg().into());
     let limits = mcpkg_registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();

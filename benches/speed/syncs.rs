@@ -47,7 +47,7 @@ fn unchanged(effort: &Effort, table: &mut Table) {
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-qm", "all"]);
-    // Both programs read recently written files again. Wait until the files are old enough for both.
+    // mcpkg and git both read a file again if it was written a moment ago. Wait until all files are older than that.
     std::thread::sleep(Duration::from_millis(1200));
     ours(&["sync"]);
     git(&["status", "--short"]);

@@ -329,10 +329,11 @@ fn sleeping(ground: &Ground, name: &str) -> (PathBuf, Json) {
     (database, json!({ "name": "bench__sleep", "arguments": {} }))
 }
 
-/// The number of calls that wait. It is more than the number that runs at once, but not more than one client may have.
+/// The number of calls of the sleeping tool. Only some of them can run at the same time, so the others wait. One client may
+/// have this many calls in flight.
 const WAITING: u64 = 8;
 
-/// The number of these calls that run at once on every machine, and so are recorded as runs.
+/// The number of calls that can run at the same time even on the smallest machine. Each call that runs is recorded as a run.
 const RUNNING: usize = 2;
 
 /// Waits until [`RUNNING`] calls run. The other calls wait for those.

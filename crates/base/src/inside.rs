@@ -47,8 +47,8 @@ pub fn is_gits(name: &str) -> bool {
 /// The names of devices, which Windows opens in any folder and with any ending: `nul.txt` is the device NUL.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
-/// Whether Windows can have a file with this name, and under this name alone. It removes dots and blanks at the end, and
-/// takes what follows `:` for the name of a stream of the file before it.
+/// Whether Windows can have a file with exactly this name. Windows drops dots and blanks at the end of a name, and in
+/// `a:b` it reads `b` as the name of a stream of the file `a`.
 pub fn is_windows_name(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_ascii_uppercase();
     let is_port = |stem: &str| {

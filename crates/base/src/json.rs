@@ -61,10 +61,11 @@ pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     }
 }
 
-/// A number without an exponent that has fewer characters than this always fits.
+/// A number without an exponent always fits into 64 bits or an `f64` if it has fewer characters than this.
 const MANY: usize = 19;
 
-/// Returns the ranges of numbers that may not fit: those with at least [`MANY`] characters, and those with an exponent.
+/// Returns the ranges of numbers that may not fit into 64 bits or an `f64`: those with at least [`MANY`] characters, and
+/// those with an exponent.
 fn numbers(text: &[u8]) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {

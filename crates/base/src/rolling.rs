@@ -18,7 +18,8 @@ pub struct Rolling {
 }
 
 impl Rolling {
-    /// Opens or creates the file. It grows to `limit` bytes at most, and `keep` older files stay.
+    /// Opens or creates the file. The file grows to at most `limit` bytes, or to the size of its first append if that is
+    /// larger. `keep` older files stay.
     pub fn open(path: &Path, limit: u64, keep: u32) -> Result<Self> {
         Ok(Self { path: path.to_owned(), limit, keep, open: opened(path)? })
     }
@@ -47,7 +48,8 @@ impl Rolling {
         }
     }
 
-    /// Returns false if the lines belong into another file: the open one was renamed, or is full and was renamed now.
+    /// Appends the lines to the open file. Writes nothing and returns false if the open file is no longer at its path:
+    /// another process has moved or deleted the file, or this call has renamed it because it was full.
     fn append_locked(&mut self, lines: &[u8]) -> Result<bool> {
         let size = self.open.metadata()?.len();
         if !self.is_current()? {
@@ -74,7 +76,7 @@ impl Rolling {
         Ok(!platform::is_renamed(&self.open.metadata()?, &now))
     }
 
-    /// Renames the file, and the older ones before it.
+    /// Renames the older files and then the file itself, so that each number grows by one. The oldest file is lost.
     fn shift(&self) -> Result<()> {
         for number in (1..self.keep).rev() {
             absent_is_fine(fs::rename(self.older(number), self.older(number + 1)))?;
@@ -92,8 +94,8 @@ impl Rolling {
     }
 }
 
-/// Tries whether a file at this path can grow: whether it may be opened, and whether its disk has space. Returns `None`
-/// if there is no file.
+/// Checks whether the file at a path can grow: whether it can be opened for writing, and whether its disk has space.
+/// Returns `None` if there is no file.
 pub fn probe(path: &Path) -> Option<Result<()>> {
     let tried = file::open_with(OpenOptions::new().append(true), path).and_then(|_| {
         let mut beside = tempfile::tempfile_in(path.parent().unwrap_or(Path::new(".")))?;

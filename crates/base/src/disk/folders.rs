@@ -165,8 +165,7 @@ impl Folders {
     }
 }
 
-/// Turns the error for a path that mcpkg does not write to into `None`. The path led there because a folder was
-/// replaced.
+/// Returns `None` instead of the error `E_IO_INVALID_PATH`, which means that a folder was replaced by a link or a file.
 fn unless_replaced<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Err(error) if error.code() == Code::InvalidPath => Ok(None),

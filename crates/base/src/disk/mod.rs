@@ -114,7 +114,7 @@ pub const fn executable(mode: u32, executable: bool) -> u32 {
 /// the resolution of the file system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
-    // Times in whole seconds reveal a file system with that resolution.
+    // Times in whole seconds suggest a file system whose clock counts only whole seconds.
     let coarse = stat.ctime % 1_000_000_000 == 0 || stat.mtime % 1_000_000_000 == 0;
     age > if coarse { 3_000_000_000 } else { 20_000_000 }
 }

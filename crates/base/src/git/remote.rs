@@ -30,7 +30,7 @@ pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>,
     let mut set = None;
     if let (Some(secret), Some((scheme, rest))) = (secret, url.split_once("://")) {
         let host = rest.split('/').next().unwrap_or_default();
-        // Limit the header to this host, in case the host redirects to another one.
+        // git must not send the secret to another host, even if this host redirects there.
         set = Some(format!("--config-env=http.{scheme}://{host}/.extraHeader={HEADER}"));
         git = git.variable(HEADER, format!("Authorization: Basic {}", BASE64_STANDARD.encode(secret)));
     }
@@ -92,8 +92,8 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns the configured settings for signing and submodules as arguments, because mcpkg checks only the arguments to learn
-/// which programs a push runs.
+/// Returns the configured settings for signing and submodules as arguments of `git push`. mcpkg looks only at the
+/// arguments to decide which programs a push runs.
 fn push_settings(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;

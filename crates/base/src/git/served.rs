@@ -31,7 +31,7 @@ pub fn create(folder: &Path, limits: &Limits<'_>) -> Result<()> {
 }
 
 /// Makes the files the only content of a bare repository: one commit without a parent. Author and time are fixed, so the
-/// same files are always the same commit.
+/// same files always give the same commit id.
 pub fn publish<'a>(folder: &Path, items: impl IntoIterator<Item = Item<'a>>, limits: &Limits<'_>) -> Result<()> {
     let mut stream =
         format!("commit {BRANCH}\ncommitter mcpkg <mcpkg@localhost> 946684800 +0000\ndata 19\nPublished by mcpkg.\n")
@@ -44,7 +44,8 @@ pub fn publish<'a>(folder: &Path, items: impl IntoIterator<Item = Item<'a>>, lim
         stream.push(b'\n');
     }
     stream.extend(b"done\n");
-    // The repository can be made again, so nothing has to survive a power loss. Unpacked objects can be pruned one by one.
+    // Skip all syncs, because the repository can be made again after a power loss. Keep each object in its own file, so
+    // that `git prune` can remove single objects.
     let args = ["-c", "core.fsync=none", "-c", "fastimport.unpackLimit=1000000", "fast-import"];
     let git = at(folder, limits);
     git.feed(&[&args[..], &["--quiet", "--force", "--done"]].concat(), &stream)?;
@@ -61,7 +62,7 @@ pub fn offer(folder: &Path, protocol: Option<&str>, limits: &Limits<'_>) -> Resu
         "--strict",
         ".",
     ])?;
-    // Version 2 of the protocol has no such line.
+    // Version 2 of the protocol has no line that names the service.
     let header: &[u8] =
         if offered.starts_with(b"000eversion 2\n") { b"" } else { b"001e# service=git-upload-pack\n0000" };
     Ok([header, &offered].concat())

@@ -50,7 +50,8 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();
-    // Without a commit to check out, the first parent is the commit of the staged files.
+    // Before the first commit, HEAD leads to no commit. Then the snapshot's first parent is the commit of the staged
+    // files.
     let head = refs::commit(git, "HEAD")?.and_then(|_| parents.next());
     let changed = match head {
         Some(head) => trees::changed(git, head, snapshot)?,

@@ -100,7 +100,7 @@ pub fn tracked_but_ignored(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     Ok(super::paths::parts(&printed).map(path).collect())
 }
 
-/// Returns the submodules of a work tree with empty or missing folders.
+/// Returns the paths of a work tree's submodules whose folder is empty or missing.
 pub fn empty_submodules(git: &Git<'_>) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["ls-files", "--stage", "-z"])?;
     let of = |line: &[u8]| {

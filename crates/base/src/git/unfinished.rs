@@ -16,8 +16,8 @@ use crate::file;
 const LARGEST: u64 = 64 << 20;
 
 /// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the
-/// paths that are left unchanged: files that match neither commit, because somebody has edited them, and files whose
-/// place a folder has taken. If there are such edits but no file that the checkout wrote, it had not started: then
+/// paths that it leaves unchanged: files that match neither commit, because somebody has edited them, and paths where a
+/// folder now exists. If somebody has edited files but the checkout wrote none, the checkout had not started. Then
 /// nothing is restored, and no path is returned.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
@@ -35,7 +35,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         match (is_there, is_added) {
             (false, true) => {}
             (false, false) => missing.push(name),
-            // The checkout put a folder here. The files in it are listed on their own.
+            // A folder exists where `from` has a file. The files in the folder have their own entries in `words`.
             (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
             (true, _) if is_of(git, to, &name, &place)? => {
                 written.push(place);
@@ -45,7 +45,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         }
     }
     if written.is_empty() && !stay.is_empty() {
-        // No checkout has started: git refuses to start one that would overwrite these edits. So the edits are older.
+        // The edits are older than the checkout. git refuses to overwrite them, so the checkout did not start.
         return Ok(Vec::new());
     }
     for place in written {

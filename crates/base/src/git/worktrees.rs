@@ -101,7 +101,7 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
 /// An empty environment variable, used to override a setting.
 const NOTHING: &str = "MCPKG_NOTHING";
 
-/// Removes entries of work trees with missing folders.
+/// Removes git's entries for work trees whose folder is missing.
 pub fn prune(git: &Git<'_>) -> Result<()> {
     git.change(&["worktree", "prune"]).map(drop)
 }

@@ -93,8 +93,8 @@ fn cannot_be_asked(error: &Error) -> bool {
     matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved | Code::SecretMissing)
 }
 
-/// Returns the error for a tool that no reachable registry has, with the reason why each other registry could not be
-/// asked.
+/// Returns the error for a tool that no reachable registry has. The error also says why each of the other registries
+/// could not be asked.
 fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let mut passed = passed.into_iter();
     let Some(first) = passed.next() else { return Error::internal("all registries were searched") };

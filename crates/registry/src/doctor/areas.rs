@@ -20,7 +20,7 @@ pub(super) const AREAS: [(&str, Check); 6] = [
 /// Returns the findings that `mcpkg doctor` reports: those that are not [`Health::Ok`]. The area of runners is an
 /// exception: all of its findings are reported if tools are installed, and none otherwise.
 pub fn health(context: &Context) -> Vec<Finding> {
-    // If the database cannot be read, the finding of `mcpkg doctor` itself reports it.
+    // If the database cannot be read, `mcpkg doctor` reports that itself.
     let is_used = context.store.read(installed::any).unwrap_or(false);
     let is_reported = |finding: &Finding| match finding.area {
         runners::AREA => is_used,

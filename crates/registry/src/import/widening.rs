@@ -12,7 +12,7 @@ use mcpkg_store::tools::registries::Place;
 const WHY: &str = "only a person at a terminal can approve a setting that loosens the current rules: run the import again at a terminal, \
     without --yes";
 
-/// The maximum number of changes that the question lists. It only gives the number of the others.
+/// The maximum number of changes that the question lists. If there are more, the question says how many more.
 const NAMED: usize = 3;
 
 /// Asks a person to approve the parts that allow more than `now`. Without a terminal, these parts are removed from

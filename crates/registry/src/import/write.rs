@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes a plan in one transaction. Before that, it records the user's approvals outside of the database. If the
-/// transaction fails, it withdraws them again, except the approval of the registry. On an error, nothing is imported.
+/// Writes a plan: first records the user's approvals outside of the database, then writes all rows in one transaction. If
+/// the transaction fails, nothing is imported, and the new approvals are withdrawn, except the approval of the registry.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);

@@ -3,8 +3,8 @@
 //! mcpkg's own program also runs inside the container as the starter, together with the libraries that it needs. So
 //! limits, variables and output files are handled in the same way as in bubblewrap. mcpkg talks to the starter
 //! through a socket in a mounted folder, since arguments and the engine's records of a container must not contain
-//! variables. The starter is the container's first process, and ends the container when mcpkg stops listening for
-//! any reason.
+//! variables. The starter is the container's first process. If mcpkg closes the socket or is killed, the starter
+//! ends the container.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -15,7 +15,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::tools::runs::{self, Begun, Ended, Run};
 use mcpkg_store::{Holding, RunHolder};
 
-/// The outcome of a run if the mcpkg that ran it was killed.
+/// The outcome of a run if its mcpkg process was killed.
 const INTERRUPTED: &str = "interrupted";
 
 /// The outcome of a run that cannot be checked, for example because it is on another machine.
@@ -107,7 +107,7 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
     }
 }
 
-/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if the mcpkg that ran it was
+/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if the run's mcpkg process was
 /// killed, and [`UNKNOWN`] if that cannot be checked.
 pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     if let Some(ended) = &run.ended {
@@ -125,7 +125,7 @@ pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     }
 }
 
-/// Removes the locks of runs whose mcpkg was killed.
+/// Removes the locks of runs whose mcpkg process was killed.
 pub fn sweep_locks(context: &Context) -> Result<()> {
     for run in context.store.read(runs::open)? {
         if context.store.holding(run) == Holding::Free {

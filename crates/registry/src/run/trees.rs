@@ -112,7 +112,7 @@ pub fn copy(
     Ok(tree)
 }
 
-/// Removes the notes and the copy with this SHA-256; it is created again when it is needed.
+/// Removes the copy with this SHA-256, its notes and its lock. The next run of the tool creates the copy again.
 pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
     let name = hex::encode(sha256);
     for beside in [format!("{name}.json"), format!("{name}.lock")] {

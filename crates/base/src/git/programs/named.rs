@@ -46,7 +46,7 @@ impl Named {
         Ok(named)
     }
 
-    /// Adds those of the hooks `names` that exist in the repository.
+    /// Adds the repository's hooks with these names. Skips names without a hook.
     fn hooks(&mut self, section: &str, shared: &Path, names: &[&str]) {
         for name in names {
             let hook = shared.join("hooks").join(name);

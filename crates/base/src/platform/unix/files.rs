@@ -177,12 +177,14 @@ pub fn stat(metadata: &Metadata) -> Option<Stat> {
     })
 }
 
-/// Identifies the file at a path, which `metadata` describes: two paths lead to the same file if this is equal.
+/// Returns a value that identifies the file at a path. Two paths lead to the same file if their values are equal.
+/// `metadata` is the file's metadata.
 pub fn identity(_: &Path, metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Whether the metadata of an open file and of the file at its path are those of different files.
+/// Whether the path of an open file now leads to another file. `at_path` is the metadata of the file that is now at the
+/// path.
 pub fn is_renamed(open: &Metadata, at_path: &Metadata) -> bool {
     (open.dev(), open.ino()) != (at_path.dev(), at_path.ino())
 }
@@ -197,8 +199,8 @@ pub fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all())
 }
 
-/// Returns when the content of a file last changed, in nanoseconds since the Unix epoch. `None` if the system does not
-/// restore times.
+/// Returns when the content of a file last changed, in nanoseconds since the Unix epoch. `None` on Windows, where
+/// mcpkg does not restore times.
 pub fn modified(metadata: &Metadata) -> Option<i128> {
     Some(i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()))
 }

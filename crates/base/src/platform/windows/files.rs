@@ -10,13 +10,13 @@ use crate::platform::entry::Stat;
 
 pub const HAS_MODES: bool = false;
 
-/// The mode that every file seems to have.
+/// The mode that mcpkg reports for every file.
 const MODE: u32 = 0o644;
 
-/// Lets a folder be opened.
+/// The flag that is required to open a folder.
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 
-/// The error of a system that lets only administrators and developers create links.
+/// The error when a user may not create links: Windows allows that only to administrators and in developer mode.
 const ERROR_PRIVILEGE_NOT_HELD: i32 = 1314;
 
 pub fn path(bytes: &[u8]) -> PathBuf {
@@ -144,7 +144,8 @@ pub fn identity(path: &Path, _: &Metadata) -> Option<(u64, u64)> {
     Some((file.volume_serial_number(), file.file_index()))
 }
 
-/// The metadata has no number of the file, but a file keeps the time of its creation when it is renamed.
+/// Whether the path of an open file now leads to another file. Compares the times of creation, which a rename does not
+/// change, because the metadata has no number that identifies the file.
 pub fn is_renamed(open: &Metadata, at_path: &Metadata) -> bool {
     open.created().ok() != at_path.created().ok()
 }

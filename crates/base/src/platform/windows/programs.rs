@@ -17,7 +17,7 @@ pub use tokio::io::{DuplexStream as Input, DuplexStream as Output};
 
 pub const HAS_LIMITS: bool = false;
 
-/// The signal does not exist here.
+/// The number of this signal on Linux. Windows has no such signal.
 pub const CPU_TIME_IS_UP: i32 = 24;
 
 pub const POLL: Option<Duration> = Some(Duration::from_millis(20));

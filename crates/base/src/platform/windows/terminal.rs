@@ -43,7 +43,7 @@ pub fn on_each_signal(_: i32, _: &str, _: impl FnMut() + Send + 'static) -> io::
 
 pub fn stop_self() {}
 
-/// Returns nothing: `console` knows the size.
+/// Returns nothing: on Windows, mcpkg gets the size from the crate `console`.
 pub fn terminal_size(_: &impl OpenStream) -> Option<(u16, u16)> {
     None
 }

@@ -12,7 +12,7 @@ const SHORTEST: usize = 16;
 /// The most lines that one secret may take up.
 const MOST: usize = 64;
 
-/// Hides the words at the start of the following lines with which the secrets found so far continue.
+/// Hides the rest of each secret that ends at a line's end and continues at the start of the following lines.
 pub fn find(text: &str, found: &mut Matches) {
     let mut more = Vec::new();
     let mut open = None;

@@ -61,7 +61,7 @@ mod tests {
     use crate::trust::sigstore::Replaced;
     use mcpkg_base::hex;
 
-    /// If this fails, the crate contains another root; update the date to the release date of the crate.
+    /// If this test fails, the crate contains another root. Then set `DATED` to the release date of the crate.
     #[test]
     fn the_embedded_root_is_of_its_day() {
         let embedded = described(&Root::Embedded).expect("a root");

@@ -11,8 +11,8 @@ use super::{descriptors, paths, poll, process};
 /// The name of the module that the calls are imported from.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// The fuel for a call, not counting the bytes that it moves. Fuel counts instructions, so this is the cost of about
-/// this many instructions.
+/// The fuel that each call costs, in addition to the fuel for the bytes that it moves. One unit of fuel pays for about
+/// one instruction.
 const CALL: u64 = 100;
 
 /// Runs a call, and subtracts its cost from the remaining fuel. If no fuel remains, the module pauses at its next
