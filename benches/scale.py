@@ -43,7 +43,7 @@ ASSUMED = {
     "hours_per_day": 8,
     "streams": 1,  # open streams of one connected agent
     "connected": 0.6,  # the share of all agents that are connected
-    "utilisation": 0.5,  # the share of each core that is used; the rest is a reserve for a failed machine
+    "utilisation": 0.5,  # the share of each core that is used; the rest is a reserve for peaks and for a failed machine
     "peak": 3,  # the load in the busiest second, divided by the average load in the busiest hour
     "streams_per_server": 20_000,  # at most
     "cores_per_server": 2,

@@ -27,7 +27,7 @@ const WRONG: &str = "a primary is killed under load: wrong answers";
 const GAP: &str = "a primary is killed under load: time without a write, against PostgreSQL's own";
 
 /// A pause between two writes belongs to the failover only if it begins at most this long after the primary was killed.
-/// The pause may begin a moment after that, because the client still receives an acknowledgement from before.
+/// The pause may begin after the kill, because acknowledgements from before the kill still arrive.
 const AFTER: Duration = Duration::from_secs(1);
 
 /// The time that a client waits after a failure.

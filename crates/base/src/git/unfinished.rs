@@ -35,7 +35,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         match (is_there, is_added) {
             (false, true) => {}
             (false, false) => missing.push(name),
-            // A folder exists where `from` has a file. The files in the folder have their own entries in `words`.
+            // A folder exists at this path. The files in the folder have their own entries in `words`.
             (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
             (true, _) if is_of(git, to, &name, &place)? => {
                 written.push(place);

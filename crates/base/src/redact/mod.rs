@@ -128,8 +128,8 @@ pub fn names_user(before: &str) -> bool {
         .any(|scheme| before.ends_with(scheme))
 }
 
-/// Returns the position where the host ends. `address` is a URL without its scheme. It may start
-/// with a name and a password.
+/// Returns the position where the host ends. `address` is a URL without its scheme. The host may follow a name and a
+/// password.
 ///
 /// A password may contain an unencoded `/`. In that case, the text between `:` and `/` is not a port, and an `@`
 /// follows.

@@ -2,8 +2,8 @@
 
 use super::{escapes, redacted, resolved, shapes};
 
-/// The start of a private key's last line. After the first line of a key, the text is kept until the key's last line
-/// arrives, up to a limit.
+/// The start of a private key's last line. When this line arrives, the waiting text is scanned at once, because the key
+/// is now complete.
 const END: &str = "-----END ";
 
 /// Up to this many waiting bytes are scanned again with each new piece. A longer text is scanned again when it has

@@ -46,7 +46,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     }));
     // A server never adds a registry; the user adds it with `mcpkg tool import`.
     plan.registry = None;
-    // Nobody can be asked, since a program starts the server.
+    // A program started this server, so there is no person to ask.
     widening::decide(&Context { confirmation: Confirmation::Nobody, ..context.clone() }, &now, &mut plan)?;
     if plan.changes_a_server() {
         write::tighten(context, &plan)?;

@@ -16,7 +16,8 @@ use mcpkg_store::tools::installs::{Install, Scope};
 /// a person at a terminal is asked whether to accept another publisher.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if `accept` is set and there is no terminal.
+/// `E_PUBLISHER_CHANGED` if the publisher is another one and `accept` is not set; `E_TERMINAL_REQUIRED` if `accept` is set
+/// and there is no terminal.
 pub fn require(
     context: &Context,
     verb: Verb,

@@ -97,7 +97,7 @@ fn check(bytes: &[u8], build: &Build) -> Result<()> {
     }
 }
 
-/// Identifies where a runner builds: files built in one image may not run in another.
+/// Returns a name for the system that a runner builds on. Files built in one image may not run in another image.
 fn place(runner: &dyn Runner) -> String {
     match runner.image() {
         Some(image) => format!("{}:{image}", runner.kind().word()),

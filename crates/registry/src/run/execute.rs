@@ -94,8 +94,8 @@ fn outcome(
     secrets: &Secrets,
     begun: Instant,
 ) -> Result<Outcome> {
-    // A person sees the full output, which may be a newly created key. For an agent, anything that looks like a
-    // secret is hidden.
+    // The secrets that the tool was given are hidden from everybody. From an agent, everything that looks like a secret is
+    // hidden too. A person sees it, because a tool may print a new key for its user.
     let is_for_agent = !context.is_shell();
     let safe = |text: &str| if is_for_agent { redact(text) } else { text.to_owned() };
     let hidden = |printed: &Printed| {

@@ -13,7 +13,7 @@ const BEGIN: &str = "-----BEGIN ";
 /// The start of the line after a key.
 const END: &str = "-----END ";
 
-/// The end of both lines.
+/// The end of the lines before and after a key.
 const DASHES: &str = "-----";
 
 /// The words in the first line of any private key.
@@ -30,10 +30,10 @@ const PUTTY: &str = "Private-Lines:";
 /// How many bytes to search for the end of a key.
 const LONGEST: usize = 64 << 10;
 
-/// The most bytes of a key without an end.
+/// The maximum size in bytes of a key whose last line is missing.
 const MOST: usize = 1 << 20;
 
-/// The minimum length of a word that may be a line of a key without an end, if other words precede it in the line.
+/// The minimum length of a word that may be a line of a key, if other words precede the word in its line.
 const SHORTEST_LINE: usize = 40;
 /// Like [`SHORTEST_LINE`], for a word that is alone in its line.
 const SHORTEST_WORD: usize = 16;
@@ -107,7 +107,7 @@ fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found
     }
 }
 
-/// Returns the size of the rest of a key at the start of a text, and whether more text could change that.
+/// Returns the size of the rest of a key at the start of a text, and whether more text could change that size.
 fn rest(text: &str) -> (usize, bool) {
     if let Some(end) = end_of_key(text, LONGEST) {
         return (end, false);
