@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_near_name_is_suggested_or_the_other_hint_given() {
+    fn the_hint_suggests_a_similar_name_or_is_the_other_text() {
         let suggested = |wanted, otherwise: &str| {
             let error = Error::new(Code::NotFound, "gone").suggest(wanted, ["code-review", "deploy"], otherwise);
             error.hints().to_vec()

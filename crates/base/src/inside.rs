@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_takes_some_names_for_something_else() {
+    fn names_that_windows_cannot_have_are_recognized() {
         for good in ["a.md", "a b", ".github", "...x", "console", "com", "com10", "lpt", "nul-1.md", "ü", "a,b;c"] {
             assert!(is_windows_name(good), "{good}");
         }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_not_merged() {
+    fn binary_and_very_large_files_are_not_merged() {
         assert_eq!(merge(b"a\n\0\n", b"b\n\0\n", b"a\n\0\nc\n"), None);
         assert_eq!(merge(b"a\nb\n", b"a\n\xff\n", b"x\nb\n"), None);
         let large = "line\n".repeat(MAX / 5 + 1);

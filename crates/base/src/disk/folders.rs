@@ -16,8 +16,8 @@ use crate::inside::{is_at_or_below, is_gits};
 const MAX_OPEN: usize = 400;
 
 /// Opens folders in a set of roots and keeps them open. A link is followed only once, when its folder is first
-/// requested, and only if it leads to a folder below a root and outside git's own folder. Above a root, the only change
-/// allowed is to create missing folders and to remove empty ones.
+/// requested, and only if it leads to a folder below a root and outside git's own folder. Above a root, missing
+/// folders can be created and empty ones removed, and nothing else can be changed.
 pub struct Folders {
     roots: Vec<PathBuf>,
     real: RealFolders,

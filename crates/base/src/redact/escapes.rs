@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_are_taken_out_however_they_are_spelled() {
+    fn escape_sequences_are_removed_in_every_spelling() {
         for (text, expected) in [
             ("a\u{1b}[1;31mb\u{1b}[0m\u{1b}[Kc", "abc"),
             ("a\\u001b[31mb\\x1b[0mc\\033[md\\e[1me", "abcde"),

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_taken_out() {
+    fn passwords_in_urls_are_hidden() {
         assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
         assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
         assert_eq!(redact("postgres://me@h/d postgres://me:b@h/d"), "postgres://me@h/d postgres://***@h/d");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_taken_out_of_data() {
+    fn secrets_in_json_are_hidden() {
         let mut value = serde_json::json!({
             "password": "x", "set-cookie": ["sid=1", "b"], "secrets": ["API_KEY"], "list": ["token=x"], "n": 1
         });
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_access_keys_are_taken_out() {
+    fn secrets_of_access_keys_are_hidden() {
         let secret = "0123456789abcdef".repeat(4);
         let key = format!("mcpkg_00ff00ff00ff_{secret}");
         assert_eq!(redact(&key), "mcpkg_00ff00ff00ff_***");

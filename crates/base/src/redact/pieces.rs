@@ -106,7 +106,7 @@ mod tests {
         #![proptest_config(crate::seed::config(400))]
 
         #[test]
-        fn pieces_are_together_what_the_whole_is(
+        fn the_redacted_pieces_equal_the_redacted_whole(
             parts in proptest::collection::vec(any::<prop::sample::Index>(), 1..6),
             cuts in proptest::collection::vec(any::<bool>(), 200),
             is_crlf in any::<bool>(),

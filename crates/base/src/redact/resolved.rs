@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_taken_out_of_every_text_of_json() {
+    fn a_value_is_hidden_in_every_string_of_json() {
         let mut secrets = Secrets::new();
         secrets.learn("pa\"ss-word");
         let mut value = serde_json::json!({ "a": ["is pa\"ss-word", 1, null], "pa\"ss-word": { "b": "pa\"ss-word" } });

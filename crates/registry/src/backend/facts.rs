@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_type_counts_as_absent() {
+    fn a_field_of_the_wrong_type_counts_as_missing() {
         let facts = Facts::of(&json!({ "description": 7, "tags": ["a", 1, "", "b\n"], "license": "" }));
         assert_eq!(facts, Facts { tags: vec!["a".to_owned(), "b".to_owned()], ..Facts::default() });
         assert_eq!(Facts::of(&json!(null)), Facts::default());

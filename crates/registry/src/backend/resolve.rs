@@ -196,8 +196,9 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Records a version when it is first seen, and compares its digest with the recorded one each time after that. If the
-/// database is writable, also marks the version as yanked if it was ever seen yanked.
+/// Compares a version's digest with the digest from the first time that this database saw the version. A writable database
+/// also records new versions, and marks the version as yanked if it was ever seen yanked. Versions from this database
+/// itself are returned unchanged.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);

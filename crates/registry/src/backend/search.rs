@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hits_are_merged_by_place_and_each_tool_is_of_the_first_registry_that_has_it() {
+    fn hits_are_merged_by_rank_and_the_first_registry_with_a_tool_wins() {
         let hits = |names: &[&str]| {
             let hit = |name: &&str| Hit {
                 name: (*name).to_owned(),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_setting_takes_its_usual_value_and_no_other_kind() {
+    fn each_setting_accepts_its_default_and_refuses_invalid_values() {
         for key in Key::ALL {
             let name = key.name();
             assert_eq!(key.check(key.usual()).expect(name), key.usual());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_told_the_nearest() {
+    fn an_unknown_setting_gets_a_suggestion() {
         let error = Key::of_name("execution.time_out").expect_err("unknown");
         assert_eq!(error.hints(), ["did you mean 'execution.timeout'?"]);
     }

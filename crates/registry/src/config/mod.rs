@@ -120,7 +120,7 @@ mod tests {
     use mcpkg_store::Store;
 
     #[test]
-    fn what_loosens_counts_with_its_record_alone() {
+    fn a_value_that_loosens_the_rules_needs_its_record() {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("a.db")).expect("a database");
         let approved = Approved::below(scratch.path().join("approved"));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_says_nothing_and_unknown_keys_are_told() {
+    fn an_empty_file_is_valid_and_unknown_keys_are_reported() {
         for empty in ["", "# nothing\n", "trust:\n", "trust: {}\n", "trust:\n  auditors:\n"] {
             let (read_, left) = read(empty).expect(empty);
             assert!(read_.trust.policy.is_none() && left.is_empty(), "{empty:?}");

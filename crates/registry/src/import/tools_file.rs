@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn x55_a_slip_in_the_json_is_refused_with_its_place() {
+    fn x55_malformed_json_is_refused_with_its_position() {
         for (bad, place) in [
             ("{\"tools\": {\"a/b\": \"1.0.0\",}}", "line 1 column 27"),
             ("{\n\"tools\": [\"a/b\"]}", "line 2 column 9"),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_contract_has_is_read_and_the_rest_is_told() {
+    fn known_keys_are_read_and_unknown_keys_are_reported() {
         let text = r#"{"tools": {"a/b": "1.0.0"}, "aliases": {"b": "a/b"}, "toolsets": {"x": ["a/b"]}, "activeToolset": null,
                       "colour": "red"}"#;
         let (read, left) = read(text).expect("a file");

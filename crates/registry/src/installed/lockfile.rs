@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn x56_a_lock_comes_back_as_it_was_written_in_one_order() {
+    fn x56_a_lock_file_is_read_back_unchanged_and_has_one_order() {
         let tools = [tool("b/x", "1.0.0", true), tool("a/x", "1.10.0", true), tool("a/x", "1.9.0", false)];
         let lock = Lockfile::new(parse(&tools).expect("a lock").tools);
         let order: Vec<String> = lock.tools.iter().map(Locked::reference).collect();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lock_may_not_say() {
+    fn an_invalid_lock_file_is_refused() {
         let with = |key: &str, value: Value| {
             let mut tool = tool("a/x", "1.0.0", true);
             tool[key] = value;

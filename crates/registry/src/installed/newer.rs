@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x57_newer_is_by_semver_and_a_pre_release_counts_for_one_alone() {
+    fn x57_a_newer_version_is_found_by_semver() {
         let of = |here: &str, versions: &[&str], pre| {
             let versions = versions.iter().map(|version| version.parse().expect("a version"));
             newest(here, versions, pre).map(|version| version.to_string())

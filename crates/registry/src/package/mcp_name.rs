@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_names_are_as_the_contract_has_them() {
+    fn plain_names_follow_the_contract() {
         assert_eq!(of("alice/utils/weather", None), "alice__utils__weather");
         assert_eq!(of("alice/pdf", Some("extract")), "alice__pdf___extract");
         assert_eq!(of("alice/a_b/c-d", None), "alice__a_b__c-d");
     }
 
     #[test]
-    fn x44_names_that_could_be_another_s_have_a_hash() {
+    fn x44_ambiguous_names_get_a_hash() {
         let alike = [("a/b__c", None), ("a__b/c", None), ("a/b/c", None), ("@a/b/c", None), ("a/b_/c", None)];
         let names: Vec<String> = alike.iter().map(|(tool, action)| of(tool, *action)).collect();
         assert_eq!(names[2], "a__b__c");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_fit_and_a_hash_is_no_plain_name() {
+    fn long_names_are_shortened_and_nobody_can_copy_a_shortened_name() {
         let long = format!("alice/{}", "x".repeat(60));
         assert_eq!(of(&long, None).len(), MAX_MCP_NAME);
         let name = Name::parse(&long).unwrap();

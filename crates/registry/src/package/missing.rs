@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_beside_it_is_told() {
+    fn the_hint_names_a_folder_with_a_similar_name() {
         let scratch = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(scratch.path().join("weather")).expect("a folder");
         std::fs::write(scratch.path().join("weathr.txt"), "").expect("a file");

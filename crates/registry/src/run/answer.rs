@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_a_success_or_says_what_it_was() {
+    fn only_status_zero_is_a_success_and_errors_give_the_reason() {
         let of = |ended: Option<Ended>, stderr: &str| require_success(&tool(), ended.as_ref(), stderr);
         assert!(of(Some(Ended::Exited(0)), "warned").is_ok());
         let error = of(Some(Ended::Exited(3)), "first\nlast\n").expect_err("failed");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_comes_out_of_an_escape() {
+    fn secrets_written_with_json_escapes_are_hidden() {
         let mut secrets = Secrets::new();
         secrets.learn("hunter2222");
         let stdout = r#"{"\u0068unter2222": ["is \u0068unter2222"]}"#;

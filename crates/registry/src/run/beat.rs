@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_whole_line_is_told_and_no_half_of_one() {
+    fn only_complete_lines_are_reported() {
         let mut last = LastLine::default();
         last.push(b"first\nsec");
         assert_eq!(last.whole.as_deref(), Some("first"));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_and_no_control_character_is_told() {
+    fn reported_lines_contain_no_secrets_or_control_characters() {
         let mut secrets = Secrets::new();
         secrets.learn("s3cret");
         secrets.learn("s3cret-and-longer");

@@ -147,8 +147,8 @@ fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
     Cgroup::new(Together { memory, processes: limits.processes + 4 })
 }
 
-/// Lists the limits that do not apply. Without a control group, shared memory is not limited. For root, the number of
-/// processes is not limited either.
+/// Lists the limits that do not apply. Without a control group, shared memory is not limited, and if mcpkg runs as root,
+/// the number of processes is not limited either.
 fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
     match (has_cgroup, platform::user().is_some_and(|(user, _)| user == 0)) {
         (true, _) => Vec::new(),

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_run_left_is_removed_and_all_else_is_let_be() {
+    fn folders_of_killed_runs_are_removed_and_everything_else_stays() {
         let parent = tempfile::tempdir().expect("a folder");
         let at = |name: &str| parent.path().join(name);
         let killed = at("mcpkg-run-killed");

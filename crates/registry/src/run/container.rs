@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_given_nothing_that_was_not_allowed_and_no_variable_is_an_argument() {
+    fn a_container_gets_only_what_is_allowed_and_no_variable_is_an_argument() {
         for kind in [RunnerKind::Podman, RunnerKind::Docker] {
             let shown = arguments(kind, true, &Granted::default(), Takes::Output);
             for words in [
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_there_and_a_build_changes_a_copy() {
+    fn a_container_gets_what_is_allowed_and_a_build_changes_a_copy() {
         let granted = Granted { network: true, folders: vec!["/data/a b".to_owned()], unsandboxed: false };
         let shown = arguments(RunnerKind::Podman, false, &granted, Takes::Workspace);
         assert!(shown.contains("--network host") && !shown.contains("--network none"), "{shown}");

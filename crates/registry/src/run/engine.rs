@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn podman_limits_what_its_control_groups_let_it() {
+    fn podman_can_limit_only_what_its_control_groups_support() {
         for (said, limits) in [
             ("false v1 [memory pids]", true),
             ("false v2 []", true),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_not_there_is_told_from_an_engine_that_fails() {
+    fn a_missing_image_is_distinguished_from_a_failing_engine() {
         for line in [
             "Error: localhost/none:1: image not known",
             "Error: inspecting object: localhost/none:1: image not known",

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_has_something_to_do_about_it() {
+    fn each_reason_has_a_suggested_fix() {
         for (why, what) in [
             ("bubblewrap is not installed: there is no `bwrap` on PATH", "install"),
             ("bwrap: Unknown option --disable-userns: bubblewrap is older than 0.8", "install"),

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_one_wrote_is_written_anew_and_what_is_right_is_let_be() {
+    fn files_that_differ_are_written_again_and_correct_files_are_left_alone() {
         let scratch = tempfile::tempdir().expect("a folder");
         let folder = scratch.path().join("sandbox");
         write(&folder).expect("written");

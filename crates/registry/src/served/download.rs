@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_part_is_given_and_anything_else_whole() {
+    fn a_single_range_gets_a_part_and_other_ranges_the_whole() {
         let wanted = |range: &'static str| {
             let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_static(range))]);
             wanted(&headers, &HeaderValue::from_static("\"t\""), 100)

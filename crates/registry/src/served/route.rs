@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_originals_paths_lead_where_its_table_says() {
+    fn the_originals_paths_lead_to_the_right_actions() {
         let (name, one) = (Name::parse("alice/utils/weather").unwrap(), Version::new(1, 2, 0));
         let at = |method, rest: &str| route(method, &format!("tools/alice/utils/weather{rest}"));
         assert_eq!(route("GET", "tools/search"), Ok(Route::Search));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_paths_may_stand_in_names() {
+    fn tool_names_may_contain_words_of_the_paths() {
         let name = |text: &str| Name::parse(text).unwrap();
         assert_eq!(route("GET", "tools/alice/versions"), Ok(Route::Tool(name("alice/versions"))));
         assert_eq!(route("POST", "tools/alice/versions/versions"), Ok(Route::Publish(name("alice/versions"))));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn x60_what_is_no_name_or_version_leads_nowhere() {
+    fn x60_an_invalid_name_or_version_has_no_route() {
         for path in [
             "tools/../../etc/passwd",
             "tools/alice/..%2f..%2fx",

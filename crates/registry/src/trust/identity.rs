@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identity_is_refused_with_its_reason() {
+    fn an_invalid_identity_is_refused_with_the_reason() {
         for (text, code) in [
             ("alice", Code::InvalidArgument),
             ("", Code::InvalidArgument),

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x17_legacy_words_are_read_and_no_other_stands_for_a_default() {
+    fn x17_legacy_words_are_read_and_unknown_words_are_refused() {
         for (word, policy) in [
             ("require_attestation", Policy::RequireAttestation),
             ("require_audit", Policy::RequireAttestation),

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_for_something_else_is_none() {
+    fn a_signature_for_another_purpose_or_text_is_invalid() {
         for (namespace, statement, why) in [
             ("git", &b"{}"[..], "the signature is for 'git', not for 'mcpkg-tool'"),
             (NAMESPACE, b"{} ", "the signature does not verify"),

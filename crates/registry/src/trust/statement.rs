@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn x1_a_statement_about_something_else_is_told_from_one_about_this() {
+    fn x1_statements_about_other_archives_and_tools_are_recognized() {
         assert_eq!(about(&made()), About::This);
         let mut other = made();
         other["subject"][0]["digest"]["sha256"] = json!("cd".repeat(32));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn x2_the_digest_of_a_text_binds_no_archive() {
+    fn x2_a_statement_about_the_hash_of_a_text_is_recognized() {
         for text in [subject().digest(), format!("sha256:{}", subject().digest())] {
             let mut statement = made();
             statement["subject"][0]["digest"]["sha256"] = json!(mcpkg_base::sha256::hex(text.as_bytes()));
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_statement_says_why() {
+    fn an_invalid_statement_is_refused_with_the_reason() {
         let without = |key: &str| {
             let mut statement = made();
             statement.as_object_mut().expect("an object").remove(key);

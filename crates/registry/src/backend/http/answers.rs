@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hit_that_is_not_sound_is_left_out() {
+    fn an_invalid_hit_is_skipped() {
         let answer = json!({ "total": 9, "tools": [
             { "name": "a/b", "version": "1.0.0", "description": "x\u{7}\ny", "tags": ["t"] },
             { "name": "../b", "version": "1.0.0" }, { "name": "a/b", "version": "1/../2" }, { "name": "a/c" }, 7,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn x60_an_answer_about_another_tool_or_version_is_none() {
+    fn x60_a_response_about_another_tool_or_version_is_refused() {
         let (name, asked) = (Name::parse("a/b").unwrap(), Version::new(1, 0, 0));
         let hash = format!("sha256:{}", "ab".repeat(32));
         let answer = |name: &str, at: &str| json!({ "name": name, "version": at, "bundle": { "hash": hash } });
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn attestations_are_bundles_or_whose_they_are() {
+    fn an_attestation_is_a_bundle_or_the_name_of_its_auditor() {
         let list = json!({ "attestations": [{ "bundle": { "a": 1 } }, { "auditor": "x" }, { "bundle": "{}" }, 3] });
         let expected = [
             Attestation::Bundle(r#"{"a":1}"#.to_owned()),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_by_action_and_property() {
+    fn differences_are_reported_by_action_and_property() {
         let before = manifest(json!({
             "name": "alice/x", "version": "1.0.0", "description": "X",
             "scripts": { "one": ["true"], "two": { "command": ["true"], "inputSchema": {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authors_text_is_shown_as_one_line() {
+    fn untrusted_text_is_shown_on_one_line() {
         let change = SchemaChange::new(
             "main",
             "input",

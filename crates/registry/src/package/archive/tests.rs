@@ -132,7 +132,7 @@ fn generated_and_secret_files_are_not_packed() {
 
 #[test]
 #[cfg(unix)]
-fn what_an_archive_cannot_hold_is_not_packed() {
+fn links_and_pipes_are_not_packed() {
     let with_link = folder(&[]);
     std::os::unix::fs::symlink("/etc/passwd", with_link.path().join("link")).unwrap();
     let error = pack(with_link.path()).unwrap_err();

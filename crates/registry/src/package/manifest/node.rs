@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_says_where() {
+    fn malformed_yaml_is_reported_with_its_position() {
         for (text, line) in [("a: [", 2), ("a: 1\nb: {\n", 4), ("a: 1\na: 2\n", 3), ("x: \"a\\0b\"\n", 2)] {
             let (why, at) = Node::yaml("SKILL.md", text, 1).unwrap_err();
             assert!(!why.contains("line"), "{why}");

@@ -97,7 +97,7 @@ mod tests {
     use crate::package::template::CallArguments;
 
     #[test]
-    fn what_is_made_has_neither_errors_nor_advice_and_can_be_packed() {
+    fn a_new_package_has_no_problems_and_can_be_packed() {
         let kinds =
             [("alice/hello", Scaffold::Script), ("alice/module", Scaffold::Wasm), ("@a/b/c", Scaffold::Document)];
         for (name, kind) in kinds {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_module_is_what_its_text_says() {
+    fn the_module_is_compiled_from_its_text() {
         let module = wat::parse_str(include_str!("main.wat")).unwrap();
         if std::env::var_os("UPDATE_DOCS").is_some() {
             let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/package/scaffold/main.wasm");

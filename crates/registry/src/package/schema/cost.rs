@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_back_to_itself_is_refused_and_a_tree_is_not() {
+    fn a_schema_that_refers_to_itself_is_refused() {
         for endless in [
             json!({ "$ref": "#" }),
             json!({ "$id": "https://a.example/s", "$ref": "https://a.example/s" }),

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn x22_what_is_optional_goes_away_with_its_group() {
+    fn x22_a_missing_optional_value_leaves_out_its_group() {
         let schema = json!({
             "properties": { "city": {}, "units": { "type": "string" }, "lang": { "default": "en" } },
             "required": ["city"],
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_option_is_seen_beforehand() {
+    fn an_option_that_would_lose_its_value_is_detected() {
         let argv = Argv::split("w --units {{units}} -c {{city}} -- {{units}}").unwrap();
         assert_eq!(argv.lone_options(|name| name == "units"), ["--units"]);
         assert_eq!(Argv::split("cat a | wc").unwrap().shell_word(), Some("|"));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn x23_a_value_becomes_no_option() {
+    fn x23_a_value_never_becomes_an_option() {
         let schema = json!({ "properties": {
             "path": { "type": "string" },
             "n": { "type": "number" },
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_argument_can_be_is_refused() {
+    fn values_that_cannot_be_arguments_are_refused() {
         let argv = Argv::split("t {{x}}").unwrap();
         assert!(rendered(&argv, None, json!({ "x": "a\0b" })).unwrap_err().message().contains("NUL"));
         let long = rendered(&argv, None, json!({ "x": "a".repeat(128 << 10) })).unwrap_err();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn x24_a_value_is_quoted_by_where_it_stands() {
+    fn x24_a_value_is_quoted_to_suit_its_position() {
         for (source, text) in [
             ("echo ${x}", r#"echo "${1}""#),
             ("echo \"a ${x} b\"", r#"echo "a ${1} b""#),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_quoting_helps_a_parameter_is_refused() {
+    fn a_parameter_is_refused_where_quoting_cannot_protect_it() {
         for (source, says) in [
             ("echo $((${x} + 1))", "as an expression"),
             ("echo `cat ${x}`", "backticks"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_schema_its_properties_alone_are_parameters() {
+    fn with_a_schema_only_its_properties_are_parameters() {
         let schema = json!({ "properties": { "a-b": {}, "n": { "type": "integer", "default": 3 }, "o": {} }, "required": ["a-b"] });
         let shell = Shell::parse("t ${a-b} ${n} ${o} ${FREE}", Some(&schema), &[]).unwrap();
         assert_eq!(shell.text(), "t \"${1}\" \"${2}\" \"${3}\" ${FREE}");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn x23_a_value_becomes_no_option_of_a_program_in_a_text() {
+    fn x23_in_a_script_a_value_never_becomes_an_option() {
         let refused = |source: &str, value: &str| rendered(&shell(source), None, json!({ "x": value })).is_err();
         for source in ["rm ${x}", "rm \"${x}\"", "rm '${x}'", "a; rm ''${x}", "a -- b && rm ${x}", "echo $(rm ${x})"] {
             assert!(refused(source, "-rf"), "{source}");

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_told() {
+    fn a_malformed_command_line_is_refused_with_the_reason() {
         for (text, says) in [
             ("a 'b", "quote"),
             ("a \\", "backslash"),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memories_and_tables_share_what_there_is() {
+    fn memories_and_tables_share_one_budget() {
         let mut budget = Budget::new(1000);
         let mut grow = |current, desired, maximum, size| budget.grow(current, desired, maximum, size).expect("goes on");
         assert!(grow(0, 600, None, 1));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_told_from_one() {
+    fn files_that_are_not_modules_are_refused() {
         let of = |bytes: &[u8]| {
             let files = FileMap::from([("a.wasm".to_owned(), Arc::from(bytes))]);
             Program::compile("a.wasm", Arc::new(files)).err().unwrap_or_default()

@@ -63,7 +63,7 @@ mod tests {
 
     /// If this test fails, the crate contains another root. Then set `DATED` to the release date of the crate.
     #[test]
-    fn the_embedded_root_is_of_its_day() {
+    fn the_embedded_root_has_the_stated_date() {
         let embedded = described(&Root::Embedded).expect("a root");
         assert_eq!(embedded.dated, Some(DATED));
         assert_eq!(hex::encode(&embedded.sha256), "6494e21ea73fa7ee769f85f57d5a3e6a08725eae1e38c755fc3517c9e6bc0b66");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nobody_is_no_root() {
+    fn a_root_without_authorities_is_refused() {
         for text in
             ["", "{}", "[]", r#"{"mediaType":"x"}"#, r#"{"mediaType":"x","tlogs":[],"certificateAuthorities":[]}"#]
         {

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_checked_is_not_good() {
+    fn a_signature_that_cannot_be_checked_is_invalid() {
         use ed25519_dalek::Signer as _;
         let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
         let (public, good) = (key.verifying_key().to_bytes(), key.sign(b"data").to_bytes());

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_as_an_identity_and_is_none_is_refused() {
+    fn a_malformed_identity_is_refused() {
         for text in [
             "github:",
             "github:-alice",

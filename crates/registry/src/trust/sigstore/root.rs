@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_root_is_the_users_until_they_go_back_and_a_damaged_one_is_none() {
+    fn a_root_can_be_replaced_and_restored_and_a_damaged_root_is_unreadable() {
         let scratch = tempfile::tempdir().expect("a folder");
         let approved = Approved::below(scratch.path());
         assert!(matches!(Root::of_user(&approved).expect("a root"), Root::Embedded));

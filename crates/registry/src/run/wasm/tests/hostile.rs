@@ -109,7 +109,7 @@ proptest! {
 }
 
 #[test]
-fn every_call_of_the_standard_is_there() {
+fn every_wasi_call_is_defined() {
     assert_eq!(names().len(), 46);
     assert_eq!(Trial::of("(func (export \"_start\"))").run().end, End::Exited(0));
 }
