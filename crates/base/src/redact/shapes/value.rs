@@ -321,7 +321,7 @@ fn is_number(value: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
-/// Whether the value of `pwd` is a folder, namely a shell's current one.
+/// Whether the name is `pwd` and the value looks like the path of a shell's current folder instead of a password.
 fn is_folder(name: &Name<'_>, value: &str) -> bool {
     name.word.eq_ignore_ascii_case("pwd") && (value.starts_with(['/', '~', '.']) || value.contains(":\\"))
 }
