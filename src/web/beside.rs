@@ -23,8 +23,8 @@ use super::session::Sessions;
 pub struct Beside(Router);
 
 impl Beside {
-    /// Returns the console of a server with these host names. `is_secure` says whether browsers reach it over TLS.
-    /// It ends when the context is cancelled.
+    /// Returns the console of a server with these host names. `is_secure` says whether browsers reach the server over
+    /// TLS. The console ends when the context is cancelled.
     pub fn new(context: Context, hosts: Vec<String>, is_secure: bool) -> Result<Self> {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
         let (jobs, live) = (Jobs::default(), Arc::<Live>::default());

@@ -22,7 +22,7 @@ use super::session::{Session, Sessions};
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
 
-/// The largest form of a browser that is not signed in, in bytes.
+/// The largest form, in bytes, at an address that needs no session, such as the one for signing in.
 const SMALL: usize = 4 << 10;
 
 /// The content security policy: what a page may load, and where its forms may go. The only script is the console's own,
@@ -45,8 +45,8 @@ const HEADERS: [(&str, &str); 6] = [
 #[derive(Clone)]
 pub struct Posted(pub Fields);
 
-/// Returns the `Host` of a request, including the port, if it names the console. This stops DNS rebinding: a page whose
-/// host name was pointed at this machine sends that host name.
+/// Returns the `Host` of a request, including the port, if it names the console. This stops DNS rebinding: a web page
+/// from another host name that points to this machine sends that other name.
 fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
     let is_own = |authority: &str| {
         let host = authority.rsplit_once(':').map_or(authority, |(host, port)| match port.parse::<u16>() {
@@ -101,7 +101,8 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     Ok(request)
 }
 
-/// Returns whether a page of the origin `own` sent a form. The browser sets both headers; pages cannot change them.
+/// Returns whether a page of the origin `own` sent a form. The browser sets the headers `Origin` and `Sec-Fetch-Site`;
+/// pages cannot change them.
 fn is_from_own_page(headers: &HeaderMap, own: &str) -> bool {
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
     let is_own = origin == Some(own.as_bytes());

@@ -16,7 +16,7 @@ use super::page::secret;
 use super::session::Session;
 use super::text::{label, line, lines, span};
 
-/// The longest text of a cell, in characters, that is not broken into lines.
+/// A cell with at most this many characters is not broken into lines.
 const SHORT: usize = 20;
 
 /// The context for drawing a screen: the session, the address, and what the user may do.
@@ -33,8 +33,7 @@ pub fn is_posted(action: &Action) -> bool {
     matches!(action.does, Does::Call(_) | Does::Review(_))
 }
 
-/// Returns whether an operation asks for confirmation by itself, or changes nothing, so that no other question is
-/// needed.
+/// Returns whether a call needs no further question, because it asks for confirmation itself or changes nothing.
 pub fn asks(call: &Invocation, domains: Domains) -> bool {
     let is_asked = |effect: Effect| effect.reads() || effect == Effect::Destroy;
     call.question.is_some()
@@ -202,7 +201,8 @@ impl Drawing<'_> {
         let cells = || (0..row.cells.len()).filter(is_filled);
         let linked = cells().find(|at| matches!(list.columns.get(*at), Some(&("WHAT" | "FILE" | "CHANGE" | "NAME"))));
         let linked = linked.or_else(|| cells().find(|at| row.cells[*at].tone == Tone::Name)).or_else(|| cells().next());
-        // The palette names the key of each screen, which the browser does not have.
+        // In the palette, the last cell of a screen's row is a key of the terminal. It has no effect in a browser, so
+        // it is left out.
         let is_key =
             |at: usize| self.at.place == Place::Palette && row.id.starts_with("screen ") && at == row.cells.len() - 1;
         // `u` -> `can be undone`

@@ -22,7 +22,7 @@ use super::session::Session;
 /// How often to check whether a listening browser is still there and signed in.
 const PULSE: Duration = Duration::from_secs(15);
 
-/// Returns the event stream. It ends when the browser goes, its session ends, or the console ends.
+/// Returns the event stream. It ends when the browser disconnects, its session ends, or the console ends.
 pub async fn events(State(console): State<Arc<Console>>, Extension(session): Extension<Session>) -> Response {
     let Some(changes) = console.live.subscribe(&console.context) else {
         return page::refused(StatusCode::SERVICE_UNAVAILABLE, "Too many browsers listen.");

@@ -1,7 +1,7 @@
 //! Makes and uses up the links to the console of a server.
 //!
-//! A link is made by another process, at a terminal of the server's user. It is a record of what this user has approved
-//! on this machine, so that nothing in the database and no access key opens the console.
+//! Another process makes a link, at a terminal of the server's user. The link is recorded outside the database, among
+//! what this user has approved on this machine. So neither the database nor an access key can open the console.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ pub fn link(context: &Context, url: &str) -> Result<String> {
     Ok(format!("{url}/login?token={token}"))
 }
 
-/// Uses up a link. Returns whether it was good.
+/// Uses up a link. Returns whether the link was valid.
 pub fn use_up(approved: &Approved, token: &str, now: Millis) -> Result<bool> {
     let sha256 = sha256::hex(token);
     let Some(note) = approved.get(Kind::ConsoleLink, &sha256)? else { return Ok(false) };

@@ -25,7 +25,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Returns a receiver of positions. `None` if there are too many.
+    /// Returns a receiver of the database's positions. Returns `None` if there are already [`MOST`] receivers.
     pub fn subscribe(self: &Arc<Self>, context: &Context) -> Option<Receiver<String>> {
         let mut is_watched = self.is_watched.lock().unwrap_or_else(PoisonError::into_inner);
         if self.position.receiver_count() >= MOST {
@@ -88,7 +88,7 @@ impl Live {
             return false;
         }
         let mut is_watched = self.is_watched.lock().unwrap_or_else(PoisonError::into_inner);
-        // A browser may have come between the two checks.
+        // A browser may have subscribed before the lock was taken, so count again.
         *is_watched = self.position.receiver_count() > 0;
         !*is_watched
     }

@@ -22,7 +22,7 @@ pub struct Page<'a> {
     pub place: Option<&'a Place>,
     /// The database's position that the page shows; `None` if the page does not follow changes.
     pub at: Option<String>,
-    /// Whether the browser reads the page again after a second.
+    /// Whether the browser reads the page again every second, because the page shows a running operation.
     pub reloads: bool,
     pub body: Markup,
 }
@@ -73,9 +73,9 @@ impl IntoResponse for Page<'_> {
 
 /// The parts of a title such as `Inbox > Run shop:apps:list` or `Deploy: 3 create`.
 struct Heading<'t> {
-    /// The screen of the navigation that the page belongs to.
+    /// The screen that the navigation marks as the current one.
     root: Option<Place>,
-    /// The name and the place to go up to.
+    /// The link to the screen above: its name and its place.
     above: Option<(&'static str, Place)>,
     title: &'t str,
     rest: &'t str,

@@ -30,7 +30,8 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
     blocking(move || {
         let session = session.at(&console.context);
         let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
-        // Read first: what is committed while the screen loads is newer than the page.
+        // Read the position before the screen. If something is committed meanwhile, the browser sees a newer position
+        // and reads the page again.
         let position = console.context.store.position().ok().map(|position| position.to_string());
         match screen(&console.context, &mut at) {
             Ok(screen) => {
@@ -45,7 +46,8 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
     .await
 }
 
-/// Loads the screen of a page. If its list is filtered and not all rows are loaded, searches the database instead.
+/// Loads the screen of a page. If its list is filtered and not all rows are loaded, searches the database for the words
+/// of the filter, provided that the place can be searched.
 fn screen(context: &Context, at: &mut At) -> Result<Screen> {
     let screen = load(&at.place, context, &at.part)?;
     let has_more = matches!(&screen.body, Shown::List(list) if list.rows.iter().any(Row::is_more));

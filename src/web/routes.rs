@@ -38,7 +38,7 @@ async fn sign_in(RawQuery(query): RawQuery) -> Response {
 async fn signed_in(State(console): State<Arc<Console>>, Extension(Posted(posted)): Extension<Posted>) -> Response {
     let signing = Arc::clone(&console);
     let token = posted.get("token").to_owned();
-    // For a server, this reads and removes a file.
+    // For the console of a server, signing in reads and removes a file, so it may block.
     let signed_in = tokio::task::spawn_blocking(move || signing.sessions.sign_in(&token)).await;
     match signed_in.unwrap_or_else(|_| Err(Error::internal("The console crashed"))) {
         Ok(Some(cookie)) => ([(SET_COOKIE, cookie)], Redirect::to("/inbox")).into_response(),

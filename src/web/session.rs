@@ -15,7 +15,7 @@ use mcpkg_core::op::Context;
 
 use super::link::{self, LINK};
 
-/// The header of the requests that a page sends by itself.
+/// The header of requests that the script of a page sends by itself, without an action of the user.
 const LIVE: &str = "mcpkg-live";
 
 /// How long a session lasts without a request, in milliseconds.
@@ -45,7 +45,7 @@ pub struct Sessions {
     /// The console's own host name, such as `mcpkg-5f3a9c21.localhost`. It changes each time the console starts.
     pub host: String,
     port: u16,
-    /// For the console of a server.
+    /// The server that the console is a part of, if any.
     server: Option<Server>,
     inside: Mutex<Inside>,
 }
@@ -134,7 +134,7 @@ impl Sessions {
         self.inside().sessions.values().find(is_it).is_some_and(|known| now.saturating_sub(known.seen) < IDLE)
     }
 
-    /// Returns the session of a request. A page that keeps itself current does not keep its session open.
+    /// Returns the session of a request. Requests with the header [`LIVE`] do not prolong the session.
     pub fn session(&self, headers: &HeaderMap) -> Option<Session> {
         let now = self.clock.now();
         let mut inside = self.inside();
@@ -147,15 +147,16 @@ impl Sessions {
         Some(session.clone())
     }
 
-    /// Returns the name of the cookie. Each console has its own, because browsers share cookies between ports: two
-    /// consoles at one host would overwrite each other's cookie. With the prefix, browsers take it from this host only.
+    /// Returns the name of the cookie. Browsers share cookies between ports, so two consoles at one host would
+    /// overwrite a cookie of the same name. Therefore each console has its own name. Browsers accept a cookie with the
+    /// prefix `__Host-` only from the host itself, over TLS.
     fn cookie(&self) -> String {
         let name = self.host.split('.').next().unwrap_or_default();
         if self.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
     }
 
-    /// Returns the values of the console's cookie. There may be several, because other servers on the host can set it
-    /// too.
+    /// Returns the values of the console's cookie. There may be several, because other servers on the host can set a
+    /// cookie of the same name.
     fn cookies<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h str> {
         let name = self.cookie();
         let pairs =
@@ -167,11 +168,12 @@ impl Sessions {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a host is the console's.
+    /// Returns whether a host name is one of the console's.
     pub fn is_own_host(&self, host: &str) -> bool {
         match &self.server {
             None => host.eq_ignore_ascii_case(&self.host) || host == LOOPBACK,
-            // No page can make a browser send an IP address that is not in the address of the request.
+            // Accept any IP address. Browsers send one as the host only if the URL of the request has this IP address,
+            // so DNS rebinding is impossible.
             Some(server) => {
                 let host = host.trim_start_matches('[').trim_end_matches(']');
                 host.parse::<IpAddr>().is_ok() || server.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))

@@ -168,8 +168,8 @@ impl Invocation {
         self.clone().flag("--dry-run").call(context)?.1.preview(context)
     }
 
-    /// Runs the operation. Asks its question through the context: [`Invocation::question`] or, for an operation that
-    /// destroys something, that operation's own.
+    /// Runs the operation, after asking the question [`Invocation::question`] through the context. Without such a
+    /// question, asks the operation's own question if the operation destroys something.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         let (entry, call) = self.call(context)?;
         match &self.question {

@@ -1,5 +1,5 @@
-//! Shows the possible approvals of a consent request that only reads: for this request, or for all reads of the same
-//! catalog by the same agent during the next 4 hours.
+//! Shows the ways to approve a consent request that only reads: approve only this request, or approve all reads of the
+//! same catalog (an imported API) by the same agent during the next 4 hours.
 
 use serde_json::Value;
 
@@ -48,8 +48,8 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     })
 }
 
-/// Returns the name of the catalog of the command that a request runs: for `shop:apps:list`, the catalog with prefix
-/// `shop`. If several prefixes fit, the longest wins.
+/// Returns the name of the catalog that has the command of a request: for `shop:apps:list`, the catalog with the prefix
+/// `shop`. If several prefixes match, the longest wins.
 fn catalog(context: &Context, data: &Value) -> Result<Option<String>> {
     let Some(command) = data["inputs"]["arguments"]["command"].as_str() else { return Ok(None) };
     let catalogs = Invocation::new("catalog list").read(context)?;

@@ -58,7 +58,8 @@ fn hidden_text(lines: usize) -> String {
     format!("hidden characters in {}", count(lines as u64, "line"))
 }
 
-/// Returns the message after a decision, with the time limit first; `None` for the calls of other operations.
+/// Returns the message to show after a decision. For an approval, the message begins with the time until which it
+/// lasts. Returns `None` for calls that need no such message.
 pub fn decided(call: &Invocation, data: &Value) -> Option<String> {
     let (what, _) = summary(data);
     let at = |data| time(data, "expires_at").map(|at| until(at, at)).unwrap_or_default();
@@ -117,13 +118,15 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     (what.to_owned(), effect(word))
 }
 
-/// Returns the word to type to approve a destructive request: the last part of the request's path if it is an argument,
-/// otherwise the name of the command, or of the operation if the request runs no command.
+/// Returns the word to type to approve a destructive request. This is the last part of the URL's path if that part is
+/// an argument of the command. Otherwise it is the name of the command, or of the operation if the request runs no
+/// command.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     let last = address.rsplit('/').next().unwrap_or_default();
-    // Arguments outside of the path do not count: the agent chooses their order, and could put a short one last.
+    // Use only an argument in the path: the agent chooses the order of the other arguments, and could put a short one
+    // last.
     let is_argument = arguments["with"].as_object().is_some_and(|with| with.values().any(|value| value == last));
     let name = Some(last).filter(|last| is_argument && !last.is_empty()).or_else(|| arguments["command"].as_str());
     let name = name.unwrap_or(text(data, "operation"));

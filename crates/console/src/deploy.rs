@@ -172,8 +172,8 @@ impl Change {
 }
 
 impl Choice {
-    /// Returns the choice with one file toggled: in or out of `adopted` for a file that is changed on disk, in or out of
-    /// `out` for any other file.
+    /// Includes the file in the choice, or excludes it if it is included already. For a file that is changed on disk,
+    /// this adds or removes its path in `adopted`; for any other file, in `out`.
     fn with(&self, change: &Change) -> Self {
         let mut choice = self.clone();
         let list = if change.is_changed_on_disk { &mut choice.adopted } else { &mut choice.out };

@@ -20,7 +20,7 @@ const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 /// Shows the newest events. `marked` are the ids of the runs to make a workflow from.
 pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Screen> {
     let (view, shown) = (part.view, part.rows / 2);
-    // Read one event more than is shown, to know whether there are others.
+    // Read one event more than is shown, to know whether there are more.
     let data = Invocation::new("events").flag("--undo").option("--limit", &(shown + 1).to_string()).read(context)?;
     let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
     let has_more = events.len() > shown;
@@ -215,7 +215,8 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
     let later = rows(&later, "events").iter().filter(is_same).filter(is_noun).count();
     let revision = number(revisions.iter().filter(is_of).nth(later)?, "revision");
     match revision {
-        // The first revision has no revision before it, so show its text. That works only while it is the only one.
+        // No revision precedes the first one, so show its text. `show` shows the newest revision, so this works only
+        // while there is just one.
         1 => (revisions.len() == 1).then(|| Invocation::new(&format!("{noun} show")).with(name)),
         revision => {
             let call = Invocation::new(&format!("{noun} diff")).with(name);
@@ -332,7 +333,7 @@ fn out(following: &Following, changes: &[Value]) -> BTreeSet<i64> {
 }
 
 impl Following {
-    /// Returns the same undo with the event excluded or, if it is excluded, included again.
+    /// Returns the undo with the event excluded. If the event is excluded already, includes it again.
     fn switched(&self, event: i64, out: &BTreeSet<i64>, change: &Value) -> Self {
         let mut other = self.clone();
         let chosen = if is_request(change) { &mut other.denied } else { &mut other.except };

@@ -162,7 +162,7 @@ impl Place {
         matches!(self, Place::Content | Place::Palette)
     }
 
-    /// Returns whether the place has something to show before it is opened. A form has not.
+    /// Returns whether a list can show a preview of the place. Forms have no preview.
     pub fn has_preview(&self) -> bool {
         !matches!(self, Place::Form(_) | Place::Filled(..))
     }

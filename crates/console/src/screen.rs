@@ -69,7 +69,8 @@ pub struct List {
     pub is_narrow: bool,
     /// Whether the last cells are prose, which wraps instead of being cut.
     pub wraps: bool,
-    /// The signs of the first column, each with the words for it. A face that has no room for a legend shows the words.
+    /// The signs of the first column, each with the words for it. A user interface without room for a legend shows the
+    /// words.
     pub signs: &'static [(&'static str, &'static str)],
 }
 

@@ -53,7 +53,7 @@ impl Survey {
     }
 }
 
-/// Returns whether this is a folder to deploy to: one that mcpkg finds by itself, or one that an earlier deploy used.
+/// Returns whether the current folder is a folder to deploy to: mcpkg finds it by itself, or an earlier deploy used it.
 fn can_deploy(context: &Context, snapshots: &[Value]) -> bool {
     let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
     matches!(root, Ok(Some(_))) || snapshots.iter().any(|found| text(found, "root") == context.selection.directory)

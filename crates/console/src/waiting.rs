@@ -122,7 +122,8 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
         let asked_by = text(request, "asked_by");
         let actions = consent::actions(request);
         let mut commands = commands(&actions);
-        // On the screen, `a` on a request that only reads opens `Place::Answers` instead of running a command.
+        // If the request only reads, the key `a` opens `Place::Answers` instead of running a command, so add the
+        // command that approves.
         if actions.iter().any(|action| matches!(action.does, crate::Does::Open(Place::Answers(_)))) {
             commands.insert(0, consent::approval(id).command());
         }

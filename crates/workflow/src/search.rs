@@ -29,7 +29,7 @@ const SUGGESTED: usize = 8;
 /// The list's name in cursors.
 const LIST: &str = "commands";
 
-/// Maximum length of a summary in results, in bytes. It keeps twenty results within 4 KiB.
+/// Maximum length of a summary in results, in bytes. With this limit, twenty results fit in 4 KiB.
 const SUMMARY: usize = 72;
 
 /// Index of the operations that only the user can run. An agent that searches for one learns to ask the user.

@@ -122,8 +122,8 @@ impl Diff {
         hunk.checked_sub(1).and_then(|at| hunks.nth(at)).map_or(&[], |hunk| &hunk.actions)
     }
 
-    /// Lets the user choose hunks. `out` has the numbers of the excluded hunks, and `place` returns the place of the same
-    /// screen for other excluded hunks.
+    /// Lets the user choose hunks. `out` has the numbers of the excluded hunks. `place` returns the place that shows the
+    /// same diff with the given hunks excluded.
     #[must_use]
     pub fn choosing(mut self, out: &[usize], place: impl Fn(Vec<usize>) -> Place) -> Self {
         let hunks = self.parts.iter_mut().filter_map(|part| match part {
@@ -154,7 +154,7 @@ pub fn digest(unified: &str) -> String {
     sha256::hex(unified.as_bytes())
 }
 
-/// Returns the action that marks a diff as reviewed, or takes the mark back. An empty diff has none.
+/// Returns the action that marks a diff as reviewed, or takes the mark back. Returns `None` for an empty diff.
 pub fn review(unified: &str) -> Option<Action> {
     (!unified.is_empty()).then(|| Action::new('m', "reviewed", Does::Review(digest(unified))))
 }

@@ -84,8 +84,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the style of a form key. The style fields of the key's `encoding` decide, or else the media type there. `None` is
-    /// the default style, which sends an object as JSON.
+    /// Returns the style of a form key. If the key's `encoding` has style fields, these decide; otherwise the media type in
+    /// `encoding` decides. `None` is the default style, which sends an object as JSON.
     fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
         let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
         if !is_styled {

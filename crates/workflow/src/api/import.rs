@@ -189,7 +189,7 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
-/// Makes the command of an operation, which gets its id later.
+/// Makes the command of an operation. The command gets its id later.
 fn command<'d>(
     references: References<'d>,
     root: &'d Value,

@@ -13,8 +13,8 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Reports each default whose `value` does not fit its `from`. Also reports each default of a secret input with a
-/// `from` that secrets do not allow.
+/// Reports each default whose `value` does not fit its `from`. Also reports a secret input whose default comes from an earlier
+/// run.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {

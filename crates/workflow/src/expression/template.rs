@@ -19,7 +19,7 @@ pub enum Part {
 }
 
 impl Template {
-    /// Returns whether a text contains an expression, or was probably meant to.
+    /// Returns whether a text contains an expression, or whether its author probably meant to write one.
     pub fn may_be(text: &str) -> bool {
         text.contains("{{")
     }

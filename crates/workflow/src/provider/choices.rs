@@ -17,8 +17,8 @@ pub struct Choice {
 }
 
 /// Returns the distinct choices among a provider's elements. The input's `select` decides which field is the value, then the
-/// `wanted` tags, then a field named `id` or `name`. Elements without fields are the values themselves. `None` if no field is
-/// found.
+/// `wanted` tags, then a field named `id` or `name`. Returns `None` if no field is found, unless all elements are single
+/// values.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,
@@ -56,7 +56,8 @@ fn tagged(contract: &OutputContract, tags: &[String]) -> Option<String> {
     tags.iter().find_map(|tag| contract.fields.iter().find(|field| has(field, tag))).map(|field| field.name.clone())
 }
 
-/// Returns the field whose name or last part is `id` or `name`.
+/// Returns the field `id`, or else a field with a path that ends with `id`. If there is none, returns the field `name` in the
+/// same way.
 fn leaf(contract: &OutputContract, elements: &[Value]) -> Option<String> {
     let named = |leaf: &str| {
         let fields = || contract.fields.iter().map(|field| field.name.as_str());

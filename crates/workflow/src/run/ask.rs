@@ -22,7 +22,7 @@ const SHOWN: usize = 50;
 const LONGEST: usize = 1_000;
 
 /// Plans a run, and asks the person at the terminal for missing inputs. With `--json` or `--yes`, or without a terminal, missing
-/// inputs are an error, and missing outputs always are.
+/// inputs are an error. Missing outputs are always an error.
 pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     let error = match wanted.plan(context) {
         Err(error) if error.code() == Code::InputsRequired => error,

@@ -83,8 +83,8 @@ pub fn begin(context: &Context, asked: RunRequest<'_>, consent: &Consent) -> Res
     Ok(Begun { run, holder, is_begun: first.is_some(), taken })
 }
 
-/// Returns the first attempt and the deadline of its step. `None` if the step has a condition or reads a secret, or if its
-/// arguments cannot be filled in. That error is reported when the step runs.
+/// Returns the first attempt and the deadline of its step. Returns `None` if the step has a condition, if the run needs a
+/// secret, or if the step's arguments cannot be filled in. In the last case, running the step reports the error.
 fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::Begun, Option<Millis>)> {
     let step = program.steps.first()?;
     if step.condition.is_some() || !step.reads_no_secret() || !program.secret_inputs.is_empty() {
@@ -97,9 +97,9 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
     Some((begun, until))
 }
 
-/// Records outside the database that this machine began the run with this plan, and with which generation of the database.
-/// Resuming a run without this record, such as one restored from a backup, asks for consent again. A read-only command needs no
-/// record.
+/// Records outside the database that this machine began the run with this plan. The record has the generation of the database,
+/// which changes when a backup is restored. Resuming a run without a valid record asks for consent again. A read-only command
+/// needs no record.
 pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) {
     if program.only_reads() {
         return;

@@ -285,7 +285,8 @@ impl Editing<'_> {
             let whole = if after == rest { (line.saturating_sub(self.newline().len()), rest) } else { (line, after) };
             candidates.push(candidate(whole.0, whole.1, ""));
         }
-        // The value shares its line, as in `- id: a` or inside braces: remove up to the next entry, or from the comma before it.
+        // The value may share its line, as in `- id: a` or inside braces. Then remove the text up to the next entry, or from the
+        // comma before the value.
         let next = self.text[end..].find(|c: char| !c.is_whitespace() && c != ',').map(|at| end + at);
         let next = next.filter(|next| !self.text[*next..].starts_with(['}', ']']));
         candidates.extend(next.map(|next| candidate(start, next, "")));

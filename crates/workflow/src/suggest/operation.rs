@@ -175,11 +175,12 @@ fn names(pointer: &str, surveyed: &Surveyed, commands: &Reachable<'_>, words: &s
     })
 }
 
-/// Returns the pointer of what is at a line and a column. For a new key, this is the mapping that the key belongs to.
+/// Returns the JSON pointer of the value at a line and a column. For a new key, returns the pointer of the mapping that
+/// gets the key.
 fn place(surveyed: &Surveyed, text: &str, line: usize, column: Option<usize>, typed: Option<&Typed>) -> String {
     let at = surveyed.places.at(line, column.unwrap_or(usize::MAX));
     let Some(Typed { kind: Kind::Key, span, .. }) = typed else { return at };
-    // A new key belongs to the nearest line above with less indentation.
+    // The mapping of a new key begins at the nearest line above that is indented less.
     let lines: Vec<&str> = text.lines().take(line.saturating_sub(1)).collect();
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
     let is_above = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');

@@ -82,7 +82,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     )?;
     let withdraw = |failed: Error| {
         for subject in subjects {
-            // If this fails too, the remaining file only records what the person did approve.
+            // If this fails too, a file remains. It only records what the person did approve.
             let _ = subject.withdraw(context);
         }
         failed

@@ -112,8 +112,8 @@ impl Report {
     }
 }
 
-/// Returns the output to store. A cancelled command is marked in the output: the database has no column for it, and
-/// there is no exit status.
+/// Returns the output to store. For a cancelled command, a line in the output says so, because the database has no
+/// column for a cancellation and there is no exit status.
 fn stored_output(outcome: &Outcome) -> String {
     let Outcome { ended, output, .. } = outcome;
     match ended {

@@ -125,8 +125,8 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
             if !place.exists() {
                 return git.change(&["worktree", "prune"]).map(|_| None);
             }
-            // With one `--force`, git also removes a work tree that has changes. An incomplete work tree is locked and
-            // needs two.
+            // Do not force the removal of a complete work tree, because that would delete its changes. An incomplete
+            // work tree is locked, so git needs `--force` twice.
             let args = ["worktree", "remove", "--force", "--force"].map(std::ffi::OsStr::new);
             let is_whole = place.join(".git").exists() && head(&carrier.git(&place))?.is_some();
             let args = if is_whole { &args[..2] } else { &args[..] };

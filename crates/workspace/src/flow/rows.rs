@@ -92,7 +92,8 @@ fn moves(plan: &Plan, repo: &str) -> Vec<Value> {
     plan.land.iter().chain(&plan.tidy).filter_map(of).collect()
 }
 
-/// Returns a step that keeps the commit of a branch or tag reachable for a run. `name` is the full ref name.
+/// Returns a step that creates a ref to `commit`, so that git keeps the commit when the run moves or deletes a branch
+/// or tag. `name` is the full name of that branch or tag.
 pub fn keep(repo: &str, folder: &str, run: uuid::Uuid, name: &str, commit: &str) -> Step {
     Step::Ref {
         repo: repo.to_owned(),

@@ -206,7 +206,7 @@ impl Tensor {
     }
 }
 
-/// Statistics of all elements of a tensor. Only the mean takes NaN into account.
+/// Statistics of all elements of a tensor. A NaN makes the mean NaN; the other statistics ignore it.
 pub struct Range {
     min: f64,
     max: f64,

@@ -101,8 +101,8 @@ fn one(own: &Section, deeper: &[Section]) -> Decision {
     decision
 }
 
-/// Records what a block states. `part` is the part that the block starts in; returns the part that continues after the
-/// block.
+/// Records whether a block states the choice or the reasons. `part` is the part of the decision (choice or reasons) at
+/// the start of the block. Returns the part at the end of the block.
 fn labelled(block: &Block, mut part: Option<Part>, decision: &mut Decision) -> Option<Part> {
     let says = |text: &str| !text.trim_matches(|c: char| c.is_whitespace() || c == ':').is_empty();
     if !matches!(block.kind, Kind::Paragraph | Kind::Item { .. }) {

@@ -255,7 +255,8 @@ fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Res
     })
 }
 
-/// Returns the worktree's branch if it is merged and no longer needed.
+/// Returns the worktree's branch if the main or the develop branch contains all of its commits. Returns `None` for
+/// these two branches themselves.
 fn merged(context: &Context, workspace: &Workspace, member: &Member<'_>) -> Result<Option<Merged>> {
     let Some(name) = member.worktree.branch.as_deref() else { return Ok(None) };
     let short = name.strip_prefix("refs/heads/").unwrap_or(name);
