@@ -309,7 +309,8 @@ impl Drawing<'_> {
         !(leads_here || is_edit || (self.is_read_only && action.changes(self.domains)))
     }
 
-    /// Draws links for the actions that open another page. `of` names what they act on, for screen readers.
+    /// Draws links for the actions that open another page. `of` names the thing that the actions are about, for screen
+    /// readers.
     fn links(&self, actions: &[Action], of: &str) -> Markup {
         html! {
             @for action in actions.iter().filter(|action| self.is_offered(action)) {

@@ -134,7 +134,7 @@ fn row_of(finding: &Finding, is_read_only: bool) -> Markup {
     }
 }
 
-/// Identifies a finding among those of a text.
+/// Returns a text that identifies a finding among all findings about the same workflow.
 fn spot(finding: &Finding) -> String {
     format!("{} {} {}:{}", finding.code, finding.pointer, finding.line, finding.column)
 }

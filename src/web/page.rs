@@ -16,11 +16,11 @@ use super::text::{lines, shown};
 pub struct Page<'a> {
     pub status: StatusCode,
     pub title: &'a str,
-    /// The session; without one, before signing in, the page has no navigation.
+    /// The session. Before signing in, there is none, and the page has no navigation.
     pub session: Option<&'a Session>,
     /// The place that the page shows, if it shows one.
     pub place: Option<&'a Place>,
-    /// The database's position that the page shows; `None` if the page does not follow changes.
+    /// The position of the database from which the page was made; `None` if the page does not follow changes.
     pub at: Option<String>,
     /// Whether the browser reads the page again every second, because the page shows a running operation.
     pub reloads: bool,

@@ -46,8 +46,8 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
     .await
 }
 
-/// Loads the screen of a page. If its list is filtered and not all rows are loaded, searches the database for the words
-/// of the filter, provided that the place can be searched.
+/// Loads the screen of a page. If the list is filtered and not all of its rows are loaded, searches the database for
+/// the words of the filter, provided that the place can be searched.
 fn screen(context: &Context, at: &mut At) -> Result<Screen> {
     let screen = load(&at.place, context, &at.part)?;
     let has_more = matches!(&screen.body, Shown::List(list) if list.rows.iter().any(Row::is_more));

@@ -53,7 +53,7 @@ pub struct Sessions {
 struct Server {
     hosts: Vec<String>,
     is_secure: bool,
-    /// The records of this user, among them the links that were made at a terminal.
+    /// What this user has approved on this machine, including the links that were made at a terminal.
     approved: Approved,
 }
 

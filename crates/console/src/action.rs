@@ -129,7 +129,8 @@ impl Invocation {
         Self { question: Some(question.into()), ..self }
     }
 
-    /// Adds a note to a call that [decides](Invocation::decides), and repeats it in the question. An empty note changes nothing.
+    /// Adds a note to a call that [decides](Invocation::decides), and repeats the note in the question. An empty note changes
+    /// nothing.
     #[must_use]
     pub fn noting(self, note: &str) -> Self {
         if note.is_empty() || !self.decides() {

@@ -32,7 +32,8 @@ pub struct Change {
     /// Whether mcpkg never wrote the file on disk.
     pub is_foreign: bool,
     unified: String,
-    /// The deployed text, the text on disk and the project's text, if both sides changed since the deploy.
+    /// The deployed text, the text on disk and the project's text, if the file was changed both on disk and in the
+    /// project.
     three: Option<[String; 3]>,
 }
 

@@ -216,8 +216,8 @@ impl Versions {
     }
 }
 
-/// Returns both sides if the error says that the workflow is no longer at the revision `shown`. `base` is the text of
-/// that revision.
+/// Returns the two conflicting versions if the error says that the workflow is no longer at the revision `shown`.
+/// `base` is the text of that revision.
 fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &str) -> Option<Versions> {
     let is_changed = matches!(error.code(), Code::ImportConflict | Code::DraftStale);
     let now = error.details().filter(|_| is_changed)?["revision"].as_u64()?;
@@ -226,8 +226,8 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
-/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. If there is
-/// none, returns an empty text and 0.
+/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. If there
+/// is no such workflow or revision, returns an empty text and 0.
 fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
     let show = Invocation::new("workflow show").with(name);
     let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));

@@ -92,8 +92,8 @@ impl Fields {
         Self { index: index.map(|(at, field)| (field.pointer.clone(), at)).collect(), rows: all }
     }
 
-    /// Returns the row at a line and column of the text: the last row that begins at or before this position. To the left
-    /// of the first row that begins on the line, returns that row.
+    /// Returns the row at a line and column of the text: the last row that begins at or before this position. If the
+    /// position is left of all rows that begin on its line, returns the first of these rows.
     pub fn at(&self, line: usize, column: usize) -> Option<&Field> {
         let places = || self.rows.iter().filter(|field| field.at.is_some());
         let first = places().filter(|field| field.at.is_some_and(|at| at.0 == line)).min_by_key(|field| field.at);
@@ -105,7 +105,8 @@ impl Fields {
         self.rows.get(*self.index.get(pointer)?)
     }
 
-    /// Returns the row that is `by` rows after the row `from`, or the first or last row. Headings do not count.
+    /// Returns the row that is `by` rows after the row `from`, but at most the last row and at least the first one.
+    /// Headings do not count.
     pub fn step(&self, from: &str, by: isize) -> Option<&Field> {
         let rows: Vec<&Field> = self.rows.iter().filter(|field| field.kind != Kind::Heading).collect();
         let now = rows.iter().position(|field| field.pointer == from).unwrap_or(0);

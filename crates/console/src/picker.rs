@@ -47,7 +47,7 @@ pub enum Does {
     SetWithInput,
     /// Adds an input with this name.
     AddInput,
-    /// Calls a provider, a command or tool that lists the possible values, and then offers these values.
+    /// Calls a provider (a command that lists the possible values), and then offers these values.
     Ask,
     /// Replaces what the user was typing in the text.
     Write(Fix),

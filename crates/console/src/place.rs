@@ -34,10 +34,10 @@ pub enum Place {
     Editor(Text),
     /// The prompt with this name.
     Prompt(String),
-    /// The difference between two revisions of an item: the noun of its commands, its name, and the revisions. Without
-    /// revisions, its last change.
+    /// The difference between two revisions of an item: the noun of its commands, such as `prompt`, its name, and the
+    /// revisions. Without revisions, its last change.
     ItemDiff(String, String, Option<(u64, u64)>),
-    /// All revisions of an item: the noun of its commands, and its name.
+    /// All revisions of an item: the noun of its commands, such as `prompt`, and its name.
     History(String, String),
     /// The resource with this URI.
     Resource(String),
@@ -68,7 +68,7 @@ pub enum Place {
     Form(String),
     /// A form for the command with these words, whose first argument is this name.
     Filled(String, String),
-    /// The commands that take the name of an item: the noun of the commands, and the name.
+    /// The commands that take the name of an item: the noun of the commands, such as `tool`, and the name.
     Verbs(String, String),
     /// The preview of an undo.
     Undo(Undo),

@@ -14,7 +14,7 @@ pub const AS_AGENTS_SEE_IT: &str = "as agents see it";
 
 pub const VIEWS: &[&str] = &["rendered", AS_AGENTS_SEE_IT];
 
-/// Returns lines about what agents have of a prompt, as a file and over MCP.
+/// Returns lines that say in which files agents have a prompt, and that they can also read it over MCP.
 pub fn prompt(context: &Context, name: &str) -> Vec<Line> {
     let mut lines = module(context, &format!("command:{name}"));
     lines.push(Line::blank());
@@ -24,7 +24,8 @@ pub fn prompt(context: &Context, name: &str) -> Vec<Line> {
     lines
 }
 
-/// Returns lines about what agents have of the module with this id, or of the resource with this URI.
+/// Returns lines that say in which files agents have a module or a resource. `id` is the id of the module or the URI of
+/// the resource.
 pub fn module(context: &Context, id: &str) -> Vec<Line> {
     let id = match id.contains("://") {
         true => of_resource(context, id),

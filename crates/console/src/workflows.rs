@@ -12,7 +12,7 @@ use crate::place::{Part, Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
 use crate::{document, draft, editor, finding, run};
 
-/// The list loads one run for this many workflows, because a run takes longer to read.
+/// The list loads one run for every ten workflows that it loads, because reading a run takes longer.
 const RUNS: usize = 10;
 
 /// The maximum number of rows that `workflow runs` returns in one call.

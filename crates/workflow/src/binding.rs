@@ -54,7 +54,8 @@ impl Wanted {
         })
     }
 
-    /// Returns whether a value with these tags is acceptable. If either side has no tags, every value is.
+    /// Returns whether a value with these tags is acceptable. It always is if it has no tags, or if the argument accepts any
+    /// tags.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }

@@ -40,7 +40,7 @@ impl CommandSource for Operations {
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
         let entries: HashMap<String, &Entry> = named(context.domains).map(|(entry, id)| (id, entry)).collect();
-        // As in tools/list: skip operations that this build does not support. But a server that runs as
+        // Like `tools/list`, skip operations that cannot work in this build or in this folder. But a server that runs as
         // `assistant` (contract 004) lists all of its tools.
         let is_offered =
             |entry: &Entry| context.caller.identity() != Identity::Mcpkg || (entry.works)(&context.selection);

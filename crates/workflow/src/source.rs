@@ -52,7 +52,7 @@ pub struct Brief {
     pub deprecated: bool,
     /// Whether the command returns a list, so that it can be a provider.
     pub lists: bool,
-    /// Whether agents need `execute` to run it: it is not a tool, and does more than read mcpkg's own data.
+    /// Whether agents need `execute` to run the command, because it is not a tool and does more than read mcpkg's own data.
     pub executed: bool,
 }
 

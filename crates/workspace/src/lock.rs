@@ -78,8 +78,8 @@ impl Lock {
         }
     }
 
-    /// Removes `.smctl` if it only holds files that taking the lock created, because no workspace was created. Ignores
-    /// failures.
+    /// Removes `.smctl` after the creation of a workspace has failed, unless it holds more than the files that taking
+    /// the lock created. Ignores failures.
     pub fn remove_own(self, root: &Path) {
         let own = root.join(OWN);
         let Ok(entries) = std::fs::read_dir(&own) else { return };

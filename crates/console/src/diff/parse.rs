@@ -5,7 +5,7 @@ use similar::{ChangeTag, TextDiff};
 use super::{Cell, Diff, Hunk, Part, Row, has_hidden};
 use crate::line::{Line, Span, Tone};
 
-/// Two lines are compared word by word if more than this part of their words is equal.
+/// Two lines are compared word by word if more than this share of their words is equal.
 const SIMILAR: f32 = 0.4;
 
 /// Parses a unified diff of one or several files. In a replaced line that is similar to the old one, the words that
@@ -21,7 +21,8 @@ pub fn parse(unified: &str) -> Diff {
         let mut hunk =
             Hunk { head: line.to_owned(), ranges: [old, new], rows: Vec::new(), is_in: None, actions: Vec::new() };
         let (mut at, end) = ((old.0, new.0), (old.0 + old.1, new.0 + new.1));
-        // The counts say where the hunk ends: a removed line may look like the name of the next file, such as `--- a/x`.
+        // Rely on the counts for the end of the hunk: a removed line may look like the name of the next file, such as
+        // `--- a/x`.
         while at.0 < end.0 || at.1 < end.1 {
             let Some(line) = lines.next() else { break };
             let text = line.get(1..).unwrap_or_default();

@@ -81,7 +81,8 @@ impl CommandSource for Catalogs {
     }
 }
 
-/// Adds a body to the arguments. The body is given as one value, and becomes the single body argument or one for each key.
+/// Adds a body to the arguments. The body is given as one value. It becomes the single body argument, or one argument for each
+/// of its keys.
 fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
     let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("Invalid body for '{}': {why}", spec.id));
     let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));

@@ -8,8 +8,8 @@ use super::book::Book;
 use crate::finding::Fix;
 use crate::yaml;
 
-/// Returns the name that was certainly meant by a misspelt one: the only most similar name. At most two characters may be wrong,
-/// and at most a third of them.
+/// Returns the name that was certainly meant by a misspelt one. At most two characters of the misspelt name may be wrong, and at
+/// most a third of all its characters. No other name may be as similar.
 pub(super) fn meant<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     let of = |name: &'a str| (strsim::damerau_levenshtein(&wanted, &name.to_lowercase()), name);

@@ -224,7 +224,7 @@ fn circles(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     }
 }
 
-/// Reports a step without a condition that depends on a step with one.
+/// Reports each step that has no condition of its own, but depends on a step that has one.
 fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
     let steps = &known.definition.steps;
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.condition.is_none()) {

@@ -62,7 +62,8 @@ pub fn secrets(definition: &Definition) -> Vec<&str> {
     needed.map(|named| named.id.as_str()).collect()
 }
 
-/// Returns the input schema of a tool: the inputs of the workflow without secrets, and the arguments for the nonce and the wait.
+/// Returns the input schema of a tool: the workflow's inputs except secrets, and two arguments of the tool itself, the nonce and
+/// the time to wait.
 pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     let mut properties = Map::new();
     let mut required = Vec::new();

@@ -92,9 +92,9 @@ impl<'d> Graph<'d> {
         leads
     }
 
-    /// Returns the result if the search was given up: the keys that have a password as their value in some schema, at any
-    /// depth. Returns the whole value if a password can be the value itself, an element of a list, or a key that the schema
-    /// does not name.
+    /// Returns the places to use if the search was given up: every key whose value is a password in some schema counts,
+    /// wherever the key occurs. If the whole value, an element of a list or a key that the schema does not name can be a
+    /// password, the whole value counts as one.
     fn anywhere(&self) -> Vec<Vec<String>> {
         let is_one = self.back(self.is_password.clone(), |key| key.is_none());
         let edges = self.edges.iter().flatten().filter(|(_, to)| is_one[*to]);

@@ -46,7 +46,7 @@ impl Keeping {
                 return Ok(());
             }
             let (actor, project) = (self.actor.as_str(), Some(self.project.as_str()));
-            // A running plugin lists its tools again without being asked, so the event belongs to no session.
+            // The tools of a running plugin are also listed again without any call, so the event belongs to no session.
             let (kind, subject, session) = ("plugin.check", self.name.as_str(), None);
             let event = NewEvent { at, actor, project, kind, subject, outcome: "ok", session };
             events::append(db, event)

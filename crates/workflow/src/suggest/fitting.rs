@@ -41,7 +41,7 @@ pub struct Fitting {
     rank: (u8, usize),
 }
 
-/// Returns the values that fit an argument or an input and contain `partial`, best first.
+/// Returns the values to suggest for an argument or an input: those that contain `partial`, best first.
 pub fn values(surveyed: &Surveyed, pointed: &Pointed<'_>, partial: &str) -> Vec<Fitting> {
     let argument = pointed.argument.as_ref().map(|(_, argument)| argument);
     let mut found: Vec<Fitting> = Vec::new();

@@ -82,7 +82,8 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     )?;
     let withdraw = |failed: Error| {
         for subject in subjects {
-            // If this fails too, a file remains. It only records what the person did approve.
+            // If this fails too, the file of an approval remains. It does no harm, because the person did approve these
+            // commands.
             let _ = subject.withdraw(context);
         }
         failed

@@ -123,7 +123,7 @@ impl Greeting<'_> {
     }
 }
 
-/// Returns which kind of handshake to try. If it is not known which kind works, rmcp tries both.
+/// Returns which kind of handshake to try. If it is not known which kind works, the MCP library (rmcp) tries both.
 fn mode(known: Option<Era>) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match known {
