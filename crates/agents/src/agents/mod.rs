@@ -74,7 +74,8 @@ pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Returns the client that alone reads a file, because the file is in that client's folder of an Agent Plugin.
+/// Finds the agent whose own folder in an Agent Plugin contains the file, such as `com.github.copilot`. No other agent
+/// reads that file.
 pub fn client_of(path: &str) -> Option<&'static Agent> {
     let (folders, _) = path.rsplit_once('/')?;
     let of = |folder: &str| ALL.iter().copied().find(|agent| agent.imports.namespace == Some(folder));

@@ -79,7 +79,7 @@ impl Report {
             let Rule { id, severity, what, .. } = of_rule.rule;
             let first =
                 of_rule.findings.first().map_or_else(String::new, |first| format!(": {} {}", first.at(), first.shown));
-            // Most lines become warnings, so only what is worse says so.
+            // These lines are usually shown as warnings, so only critical findings get a word for their severity.
             let how_bad = if *severity == Severity::Critical { "critical " } else { "" };
             format!("{how_bad}{id}: {what}, {}{first}", of_rule.counted())
         };

@@ -6,7 +6,7 @@ use super::found::Found;
 use super::front::front_matter;
 use super::rules::{ALLOWED_BASH, HOOK, PERMISSIONS_OFF};
 
-/// The maximum depth in a settings file to which hooks are searched.
+/// How many levels of nested values in a settings file are searched for hooks.
 const DEEP: usize = 12;
 
 /// Returns the commands in the hooks of a settings file, and whether there are hooks that are not commands.
@@ -16,7 +16,8 @@ pub fn hook_commands(hooks: &Value) -> (Vec<&str>, bool) {
     (commands, has_others(hooks, DEEP))
 }
 
-/// Whether a hook has a type but no command, such as one that asks a model.
+/// Returns whether a hook has a type but no command, such as a hook that asks a model. Also returns true if the values
+/// are nested too deeply to tell.
 fn has_others(value: &Value, deep: usize) -> bool {
     let Some(below) = deep.checked_sub(1) else { return true };
     match value {

@@ -24,7 +24,7 @@ pub struct Connection {
 pub enum State {
     Missing,
     Connected,
-    /// The file cannot be read, or another entry has the name: the reason for a person.
+    /// The file cannot be read, or another entry already has mcpkg's name. The text is the reason, for people.
     Blocked(String),
 }
 

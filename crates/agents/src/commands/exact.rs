@@ -5,7 +5,8 @@ use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
 use mcpkg_store::prompts::Attributes;
 
-/// Returns a file that is imported as exactly this prompt, apart from the path; `None` if no such file exists.
+/// Returns a file that is imported as exactly this prompt, apart from the path; `None` if no file can express the
+/// prompt.
 pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> {
     let file = source(name, attributes, text).ok()?;
     let read = read_like(&file, attributes);

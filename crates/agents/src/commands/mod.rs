@@ -97,8 +97,9 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
-/// Reads a text with front matter that declares arguments, or that replaces stored front matter (`kept`). Any other text
-/// yields `None` and is stored unchanged. An error is the reason to store a text unchanged although it has front matter.
+/// Reads a text with front matter that declares arguments. If `kept` is set, reads a text with any front matter,
+/// because it replaces the stored front matter. Any other text yields `None` and is stored unchanged. An error is the
+/// reason to store a text unchanged although it has front matter.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;

@@ -95,7 +95,7 @@ pub fn is_imported(path: &str) -> bool {
     IMPORTS.iter().filter_map(|import| import.strip_prefix('@')).any(|import| path.ends_with(import))
 }
 
-/// The lines by which a file imports a file that its agent does not read on its own.
+/// The lines that mcpkg may write into an agent's file to import another file that the agent does not read on its own.
 pub const IMPORTS: [&str; 6] = [
     "@AGENTS.md",
     "@../AGENTS.md",

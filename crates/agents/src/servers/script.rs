@@ -13,7 +13,7 @@ const SPECIAL: &str = "&|<>^%!\"()";
 /// line could mean something else to `cmd`: a reference could stand for any text.
 pub(super) fn through_cmd(definition: &Definition) -> Option<Definition> {
     let command = definition.command.as_ref()?.literal()?;
-    // `cmd` may take the quotes away that such a path needs.
+    // A command with a space needs quotes, and `cmd` may remove them.
     if !is_script(command) || command.contains(' ') {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn without_cmd(definition: Definition) -> Definition {
         args: definition.args.iter().skip(2).cloned().collect(),
         ..definition.clone()
     };
-    // Only what would be written in the same way again.
+    // Remove `cmd /c` only if [`through_cmd`] would add it again.
     if through_cmd(&plain).is_some() { plain } else { definition }
 }
 

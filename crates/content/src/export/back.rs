@@ -37,10 +37,10 @@ pub fn files_of(groups: &[Group]) -> impl Iterator<Item = &File> + Clone {
 /// The item that an import should read from a file; `None` if only the file's name matters.
 pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
-/// Changes `files` until an import of them and `others` restores each expected item. Also returns the MCP servers that the
-/// import would find. A file that would not be restored exactly is listed in the manifest. That can free the name that
-/// another file would have preferred and did not get, so the check is repeated. Fails with `E_IMPORT_CONFLICT` if an
-/// import would not restore even a listed file.
+/// Changes `files` until an import of them and `others` restores each expected item. Also returns the MCP servers that
+/// the import would find. A file that would not be restored exactly is listed in the manifest. Listing a file can free
+/// a name that another file prefers, so the check is repeated. Fails with `E_IMPORT_CONFLICT` if an import would not
+/// restore even a listed file.
 pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],

@@ -122,7 +122,7 @@ impl Operation for Export {
     }
 }
 
-/// Links that are not links in the folder, because this system or disk does not let the user create links.
+/// Counts the links that were copied or skipped, because this system or disk does not let the user create links.
 #[derive(Clone, Copy, Default)]
 struct Unlinked {
     copied: usize,
@@ -130,7 +130,7 @@ struct Unlinked {
 }
 
 impl Unlinked {
-    /// Returns what to tell the user; `None` if all links are links.
+    /// Returns a sentence for the user; `None` if no link was copied or skipped.
     fn told(self) -> Option<String> {
         let copied =
             (self.copied > 0).then(|| format!("wrote copies instead of {}", plural::count(self.copied, "link")));
@@ -146,7 +146,7 @@ struct Counts {
     resources: usize,
     servers: usize,
     agent_files: usize,
-    /// Duplicates and links that could not be written.
+    /// The number of links, copies and variants that were not written.
     left: usize,
     unlinked: Unlinked,
     /// The files that were imported with changes, and the reasons.
@@ -233,7 +233,8 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let (written, unlinked) = write_duplicates(folder, duplicates, links, &mut layout, &files)?;
     let made = in_place + written;
     if !elsewhere.is_empty() && !visible(folder)?.is_superset(&variants) {
-        // An ignore file above the folder hides a variant, so an import would lose its text. Write the files in addition.
+        // An ignore file above the folder hides a variant, so an import would not find the text in it. Also write the
+        // files that were left out because the variant contains their text.
         for (file, item) in elsewhere {
             write::file(&folder.join(&file.relative), &file.content, file.executable)?;
             files.push(file);
@@ -308,10 +309,10 @@ fn write_duplicates(
     Ok((duplicates.len() + links.len(), unlinked))
 }
 
-/// Adds manifest entries for the files that an ignore file hides, in the exported folder or in a folder above it, and
-/// for files that an import would then read differently. Returns the duplicates that can still be written. Duplicates
-/// of a listed file cannot, because an import reads a listed file only as its entry says and does not look for
-/// duplicates.
+/// Adds manifest entries for the files that an ignore file hides. The ignore file may be in the exported folder or
+/// above it. These entries may change how an import reads other files, so those files get entries too. Returns the
+/// duplicates that can still be written. A duplicate of a listed file cannot be written, because an import reads a
+/// listed file only as its entry says and does not look for its duplicates.
 fn list_ignored(
     folder: &Path,
     files: &mut [File],

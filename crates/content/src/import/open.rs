@@ -23,7 +23,7 @@ pub struct Opener {
 pub struct Opened {
     pub content: NewContent,
     pub executable: bool,
-    /// Whether it contains conflict markers. Only small files are checked.
+    /// Whether the file contains conflict markers. Only small files are checked.
     pub is_unmerged: bool,
 }
 

@@ -49,8 +49,8 @@ pub struct Choice<'c> {
     /// Whether files that no agent reads become documents. If not, only those become documents that are in an export,
     /// or that the user named by path or with `only`.
     pub documents: bool,
-    /// Whether this is somebody else's repository as a whole. Then instructions and settings at its root, which are for
-    /// those who work on it, are imported only if `only` names them without wildcards.
+    /// Whether this is somebody else's repository as a whole. The instructions and settings at its root are meant for
+    /// people who work on that repository. So they are imported only if `only` names them without wildcards.
     pub is_foreign: bool,
     /// The parts of the folder to import. `None` means all of it.
     pub parts: Option<&'c Parts>,

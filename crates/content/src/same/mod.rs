@@ -42,9 +42,9 @@
 //!
 //! Files are processed in the order of their paths, and the first one becomes the item. But the first may be a variant
 //! that contains less than the original. For example, `.agents/skills/x/SKILL.md` comes before
-//! `.claude/skills/x/SKILL.md`, and a deploy may have written the former without a fault of the latter. When mcpkg
-//! finds the file that contains more, that file replaces the item, and the variant becomes its duplicate. The same
-//! applies to rules and subagents, and to instructions that were first found in a block.
+//! `.claude/skills/x/SKILL.md`. A deploy may have written the first file from the second one, with a fault removed. When
+//! mcpkg finds the file that contains more, that file replaces the item, and the variant becomes its duplicate. The
+//! same applies to rules and subagents, and to instructions that were first found in a block.
 //!
 //! Files that a manifest lists always come first. In a synced folder, the files of the last sync come before new ones.
 //!
@@ -66,7 +66,7 @@
 //! variant of itself.
 //!
 //! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so mcpkg stores
-//! their bytes only after removing these. If such a file was stored with changes, the reason is stored like a duplicate,
+//! their bytes only after removing the secrets. If such a file was stored with changes, the reason is stored like a duplicate,
 //! and an export shows it.
 
 pub mod record;

@@ -35,8 +35,8 @@ pub fn skills_of(name: &str, attributes: &Attributes, content: &[u8]) -> (String
 }
 
 /// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. The prompt may be
-/// written with placeholders or as plain text, and in both cases unchanged or with the text escaped that Claude Code
-/// would act on.
+/// written with placeholders or as plain text. Either form may be rewritten, so that Claude Code runs and attaches
+/// nothing in it.
 fn commands_for_claude<'a>(name: &str, attributes: &'a Attributes, content: &[u8]) -> Vec<(String, &'a [Argument])> {
     let Ok(content) = std::str::from_utf8(content) else { return Vec::new() };
     let with_arguments = commands::to_file(name, attributes, content).ok();

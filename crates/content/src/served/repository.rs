@@ -57,7 +57,7 @@ struct State {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {
     project: String,
-    /// The SHA-256 of the plugin's files without a version.
+    /// The SHA-256 of the plugin's files, laid out without a version.
     files: String,
     version: String,
 }

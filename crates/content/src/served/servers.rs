@@ -81,7 +81,7 @@ fn all(context: &Context, route: &Route) -> Result<Vec<Value>> {
 
 fn entry(project: &str, server: &Server) -> Option<Value> {
     let definition = &server.definition;
-    // The format allows fewer characters before the slash than after it.
+    // Before the slash, the format does not allow `_`.
     let mut described = json!({
         "$schema": SCHEMA,
         "name": format!("mcpkg.{}/{}", project.replace('_', "-"), server.name),

@@ -86,7 +86,8 @@ impl Operation for Update {
             for (path, file) in &files {
                 match before.remove(path) {
                     Some(resource) => {
-                        // A single text has no executable bit, so the file keeps its own. Only a folder brings new ones.
+                        // A single text has no executable bit, so the stored file keeps its own. Files from a folder
+                        // bring their own.
                         let executable = if whole { file.executable } else { resource.attributes.executable };
                         let file = File { executable, ..file.clone() };
                         changed += usize::from(files::change(db, author, project, resource, &file)?.1);

@@ -161,9 +161,9 @@ impl Change<'_> {
         })
     }
 
-    /// Stores, in the project, the version of a server or of an agent-specific file that the folder gets. That version
-    /// may differ from the stored file: a server can be changed in its row alone, but in the folder the change appears
-    /// in the agent's file.
+    /// Updates a server or an agent-specific file in the project to the version that the folder gets. The two may
+    /// differ: a change to a server in the project changes only the server's row, but in the folder it changes the
+    /// agent's file too.
     fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());

@@ -68,7 +68,7 @@ impl Links {
                     }
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
-                // The link is unchanged, but its target is not an item any more.
+                // Do nothing if the link is unchanged and only its target is not an item any more.
                 None if base.is_some() && contents.disk.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {

@@ -18,8 +18,9 @@ use mcpkg_store::snapshots::{self, File, State};
 use mcpkg_store::{Access, Applying};
 
 /// Undoes what killed processes left unfinished, unless another process is applying right now. Every command and server
-/// calls this when it starts. If there is nothing to undo, it costs one index lookup. If it fails, for example because
-/// the disk is full, it logs the failure and the command continues: only the next apply needs it to succeed.
+/// calls this function when it starts. Without unfinished work, the call costs one index lookup. An error, such as a
+/// full disk, is only logged, because most commands do not need the recovery. The next apply tries again and fails if
+/// it cannot recover.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");
@@ -197,8 +198,8 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // Remove the kept hard link. If both names are still the same file, the rename did nothing and left both. A newly
-    // created file has no old version.
+    // Remove the hard link that keeps the old version, if it is still there: renaming one name of a file to another
+    // name of the same file does nothing. A newly created file has no old version.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }

@@ -323,8 +323,8 @@ impl Builder {
             return Err(conflict(there, &new));
         }
         let is_command = |output: &Output| output.form == Form::CommandSkill;
-        // Decide which file gives way: a command rather than a skill, otherwise the file that was not imported from
-        // this path. If both are commands, the one that has a different name than the folder gives way.
+        // Decide which file gives way. A command gives way to a skill. Of two commands, the one whose name differs from
+        // the folder's gives way. Of two other files, the one that was not imported from this path gives way.
         let goes = match (is_command(there), is_command(&new)) {
             (true, false) => true,
             (true, true) => new.has_its_folders_name() && !there.has_its_folders_name(),

@@ -54,8 +54,8 @@ struct Approval {
 }
 
 impl Applying<'_> {
-    /// Checks, in this order: the token is known, it was issued for this plan, no file needs adopt, and somebody
-    /// approved. Only the transaction that begins the apply consumes the token or the consent.
+    /// Checks, in this order: the token is known, it was issued for this plan, no change still needs `adopt`, and
+    /// somebody approved the plan. Only the transaction that begins the apply consumes the token or the consent.
     pub(super) fn run(self, context: &Context) -> Result<Reply> {
         if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;

@@ -100,7 +100,7 @@ pub fn undo(db: &Db<'_>, found: &PathState, touches: &[File]) -> Result<After> {
     })
 }
 
-/// Undoes one change in a file that was also edited elsewhere: restores the block and keeps the rest.
+/// Undoes one change in a file that was also edited outside the block: restores the block and keeps the rest.
 fn undo_in_block(text: Option<Vec<u8>>, before: Option<Vec<u8>>, after: Option<&[u8]>) -> Option<Vec<u8>> {
     let text = text.unwrap_or_default();
     if let Some(split) = before.as_deref().and_then(sections::find) {

@@ -384,8 +384,8 @@ impl Comparing<'_> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());
         }
-        // A block always belongs to mcpkg, even if another program wrote it.
         let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == *sha256);
+        // A block always belongs to mcpkg, even if another program wrote it.
         let written = output.is_block() || by_original();
         let image = Image::File { blob: 0, sha256: *sha256, mode };
         let row = self.row(output, written, image);

@@ -80,8 +80,8 @@ pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))
 }
 
-/// Undoes one change in a file that was also edited elsewhere: restores the entries and keeps the rest. Returns `None`
-/// if the file did not exist before and nothing is left in it.
+/// Undoes one change in a file that was also edited outside mcpkg's entries: restores the entries and keeps the rest.
+/// Returns `None` if the file did not exist before and nothing is left in it.
 pub fn undo_in(
     dialect: &Dialect,
     text: Option<Vec<u8>>,

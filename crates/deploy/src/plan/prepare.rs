@@ -112,7 +112,8 @@ impl Prepared {
         data
     }
 
-    /// Returns one line per module for what [`Prepared::said_with_plan`] combines for several modules.
+    /// Returns one line for each module that is left out or has a remark. [`Prepared::said_with_plan`] combines these
+    /// lines for several modules.
     pub fn details(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         left_out::each(&desired.left_out).into_iter().chain(remark::each(&desired.remarks)).collect()
@@ -147,7 +148,6 @@ fn let_go(plan: &Plan) -> Option<String> {
 }
 
 /// Returns the selected targets and, if a module has a scope, also the targets that already have files in this place.
-/// If two targets read one file, both count.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;

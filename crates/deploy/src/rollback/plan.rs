@@ -1,7 +1,7 @@
 //! Plans a rollback.
 //!
 //! A rollback restores a file if mcpkg wrote its current content, or if the user edited a file that mcpkg wrote. It
-//! leaves other programs' files alone, and files that the user created later.
+//! does not touch other programs' files, or files that the user created later.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

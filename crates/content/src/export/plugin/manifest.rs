@@ -1,4 +1,5 @@
-//! Reads the manifests of imported plugins. An export generates its own, and lists what these had in addition.
+//! Reads the manifests of imported plugins. An export generates new manifests, and adds a remark on each part of the
+//! old ones that it leaves out.
 
 use serde_json::{Map, Value};
 

@@ -60,8 +60,8 @@ fn is_in_gemini(file: &[u8]) -> bool {
         && keys.get("description").is_some_and(Value::is_string)
 }
 
-/// Adds a subagent's file for one agent: `own` if the file is that agent's already, otherwise a converted one. Returns
-/// whether the file was added.
+/// Adds a subagent's file for one agent. `own` is a file that is already in the agent's format. Without it, the file is
+/// converted. Returns whether the file was added.
 #[expect(clippy::too_many_arguments, reason = "one call for each agent")]
 fn put(
     making: &mut Making,

@@ -27,7 +27,7 @@ pub struct Root {
     pub base: PathBuf,
     /// Whether the user named this folder itself, as opposed to a path inside it.
     pub is_named: bool,
-    /// Whether it is an exported folder.
+    /// Whether this folder was written by an export: it has a manifest.
     pub is_export: bool,
 }
 

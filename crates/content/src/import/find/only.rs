@@ -12,7 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The patterns of `--only`.
 pub struct Only {
     named: Gitignore,
-    /// The patterns among these that have no wildcards.
+    /// The patterns of `named` that have no wildcards.
     exact: Gitignore,
     excluded: Gitignore,
 }
@@ -53,7 +53,8 @@ impl Only {
     }
 }
 
-/// Folders and files of a repository, and whether each was chosen. A file belongs to the innermost one at or above it.
+/// Files and folders of a repository, and whether each was chosen. A file that is not listed itself belongs to the
+/// innermost listed folder above it.
 #[derive(Clone, Debug, Default)]
 pub struct Parts(pub BTreeMap<String, bool>);
 

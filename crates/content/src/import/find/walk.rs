@@ -166,7 +166,7 @@ impl Walked {
         }
     }
 
-    /// Finds what else is in the folders, and records why it is skipped.
+    /// Records everything in the folders that was not found before, with the reason why it is skipped.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
         // Hash the paths as text, which is much faster than hashing them part by part.
         let special = self.left_out.iter().map(|left| &left.path);
@@ -207,7 +207,8 @@ fn is_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// Checks whether a file or folder is entered. An error is the reason to skip it because of its name.
+/// Checks whether the walk may take a file or enter a folder, judging by its name. An error is the reason to skip the
+/// file or folder.
 fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::Result<(), Reason> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name == ".git" {

@@ -80,8 +80,8 @@ impl Placing {
         if instructions.is_empty() && users.is_none() && import.is_none() {
             return Ok(false);
         }
-        // The file that this file is reported as a duplicate of: that of the last section, or the imported AGENTS.md.
-        // `None` if a section is in no other file.
+        // The path of the original, if this file is a duplicate: the file of the last section's item, or else the
+        // imported AGENTS.md. `None` if a section became a new item, because then this file is not a duplicate.
         let mut original = Some(import.unwrap_or_default());
         let applies = Scope::default().within(&to.scope).applies;
         for (name, text) in instructions {

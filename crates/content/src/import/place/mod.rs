@@ -173,8 +173,8 @@ impl Placing {
                 self.duplicate(file, at);
                 return Ok(());
             }
-            // If this file's agent does not fill in arguments, the placed file may be the variant that a deploy writes
-            // from this file for an agent that does. Then this file is the original.
+            // A deploy may have written the placed file from this file, if this file's agent does not fill in
+            // arguments. Then this file is the original, and replaces the placed one.
             if at >= self.known.listed
                 && to.agent.is_some_and(|agent| !inert::fills_in_arguments(agent))
                 && let Ok(text) = std::str::from_utf8(&item.content.bytes()?)

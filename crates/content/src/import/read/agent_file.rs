@@ -94,7 +94,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
         Err(fault) => return Ok(Err(at(fault))),
     };
     if !to.entries.is_empty() {
-        // Other entries may have values too.
+        // The other entries of the marketplace may contain secret values too. If so, skip the file.
         let rest = File { content: content(after.clone()), ..file.clone() };
         if stray::holds_values(&rest, secrets)? {
             return Ok(Err(stray::left_out(file)));

@@ -98,7 +98,7 @@ fn import<'m>(
     let mut imported: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
     for import in choice.mode.imports.iter().filter(|import| choice.is_needed(folder, wanted, import)) {
         let (from, of) = (Place::File(import.from), Place::File(folder.real(import.of)));
-        // A text that the user has in the same file stays there.
+        // A text that the user wrote into the importing file itself stays there, so it does not count as imported.
         let is_in = |at: &usize| {
             let text = &wanted[*at];
             let is_there = choice.places[*at].contains(&of) || text.held.contains(&of);

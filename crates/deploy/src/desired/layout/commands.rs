@@ -68,7 +68,8 @@ pub(super) fn acts(module: &Module, file: &ModuleFile) -> Acts {
 }
 
 /// Returns a command's text for an agent that runs shell code and attaches files, and whether the text was rewritten.
-/// In the rewritten text, nothing runs or is attached that the command's original agent treats as plain text.
+/// If the command's original agent does neither, the text is rewritten so that shell code and file names stay plain
+/// text.
 fn inert_text<'f>(module: &Module, file: &'f ModuleFile) -> Option<(Cow<'f, str>, bool)> {
     let text = std::str::from_utf8(&file.bytes).ok()?;
     Some(match inert::file(text, acts(module, file)) {

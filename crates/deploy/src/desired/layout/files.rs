@@ -41,8 +41,8 @@ pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, 
     Ok(())
 }
 
-/// Adds prompts as VS Code prompt files. If `rewritten` is given, their arguments are rewritten, except in prompts that
-/// were imported from the folder that it names.
+/// Adds prompts as VS Code prompt files. `rewritten` is a spelling and a folder. If it is given, arguments are
+/// rewritten in this spelling, except in prompts that were imported from this folder of the target.
 pub(super) fn prompt_files(
     builder: &mut Builder,
     modules: &[Module],
@@ -70,7 +70,8 @@ pub(super) fn prompt_files(
     Ok(())
 }
 
-/// Adds a command's original file if the command was imported from this target. Returns whether it did.
+/// Adds a command's original file if the command was imported from `folder` of this target. Returns whether the file
+/// was added.
 pub(super) fn as_it_came(
     builder: &mut Builder,
     target: Target,

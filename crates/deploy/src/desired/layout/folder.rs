@@ -98,7 +98,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Returns the folder as it is for some of its targets.
+    /// Returns the same folder, but with only these targets.
     pub(super) fn with_targets(&self, targets: Vec<Target>) -> Self {
         Self { targets, ..self.clone() }
     }
@@ -163,7 +163,8 @@ impl Folder {
         let rules = self.targets.iter().filter_map(|target| own_rules(*target)).map(|rules| rules.folder);
         let own = self.targets.iter().filter_map(|target| own_file(*target));
         let hiding = self.hidden.iter().flat_map(|target| target.facts().project.always_loaded.iter().rev().copied());
-        // A file that would hide AGENTS.md also imports it.
+        // In this mode, such a file imports AGENTS.md. So mcpkg may write to it, although a file at this path usually
+        // hides AGENTS.md.
         let importing = mode.imports.iter().filter(|import| self.hides(import)).map(|import| import.from);
         let files = [AGENTS_MD].into_iter().chain(over.filter(|_| mode.overrides)).map(Place::File);
         let all = files.chain(rules.map(Place::Rules)).chain(own.chain(hiding).chain(importing).map(Place::File));
@@ -184,7 +185,8 @@ impl Folder {
         (real != PRIVATE && self.files.get(real)?.is_writable).then_some(Place::File(real))
     }
 
-    /// Whether the file of an import would hide AGENTS.md, which the target otherwise reads, without that import.
+    /// Whether the target reads AGENTS.md now, and would stop if mcpkg wrote the import's file without a line that
+    /// imports AGENTS.md.
     pub(super) fn hides(&self, import: &Import) -> bool {
         let reads_it = !self.hidden.contains(&import.target);
         reads_it && matches!(import.target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_))
@@ -198,7 +200,7 @@ impl Folder {
     /// Returns the modes to choose from. The first one is the usual one.
     pub(super) fn modes(&self, always: &[&Module], held: &[Vec<Place>]) -> Vec<Mode> {
         let empty = |file: &str| self.files.get(file).is_some_and(|found| found.is_writable && found.text.is_empty());
-        // All of AGENTS.md has to be known before agents get its text elsewhere.
+        // An agent may get the text of AGENTS.md from another file only if a module contains the whole text.
         let text = self.files.get(AGENTS_MD).map_or(&[][..], |found| &found.text);
         let is_known = |module: &&Module| module.files.first().is_some_and(|file| file.bytes.trim_ascii() == text);
         let is_known = text.is_empty() || always.iter().any(is_known);
@@ -300,7 +302,7 @@ pub(super) fn own_file(target: Target) -> Option<&'static str> {
     project.always_loaded.iter().find(is_it).copied()
 }
 
-/// Returns the rules of which the module is one, if it was imported from a rule that always applies.
+/// Returns the folder of rules that the module was imported from, if the module is a rule that always applies.
 fn home(module: &Module) -> Option<Rules> {
     let (path, file) = (module.about.path.as_deref()?, module.files.first()?);
     let all = Target::all()

@@ -35,8 +35,9 @@ impl Import {
     }
 }
 
-/// Adds the file through which targets read the files next to it. A line is omitted if the user already wrote it.
-/// Nothing is added if the file is a link to AGENTS.md. All imports are from the same file below `folder`.
+/// Adds the file with these import lines, through which the targets read the imported files. Leaves out the line for
+/// AGENTS.md if the user already wrote it. Adds nothing if the file is a link to AGENTS.md. All `imports` are lines of
+/// the same file below `folder`.
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],
@@ -59,7 +60,8 @@ pub(super) fn import(
     if imports.is_empty() {
         return builder.block(targets, &folder, name, own);
     }
-    // mcpkg does not write through a link, so a text that the user wrote into this file stays in it.
+    // If AGENTS.md is a link, mcpkg does not write to it. The block must then not replace a text of the user in this
+    // file, even if a module has the same text.
     let imported = if folder.join(AGENTS_MD).is_symlink() { &[][..] } else { imported };
     for import in &imports {
         let (title, of, line) = (import.target.facts().title, import.of, import.line);

@@ -30,7 +30,7 @@ pub(super) struct Choice {
     cost: Cost,
 }
 
-/// What is wrong with some places, the worst first.
+/// The faults of a choice of places. Costs are compared field by field, so the most serious fault comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     /// How many targets do not load the text.
@@ -84,8 +84,8 @@ pub(super) fn choose(folder: &Folder, texts: &[Text], modes: Vec<Mode>) -> Choic
     })
 }
 
-/// Returns a target whose removal ends all double loads of these texts: the last one that is not in `twice`, otherwise
-/// one that loads a text twice.
+/// Returns a target whose removal has the effect that no target loads any of these texts twice. Prefers targets that
+/// are not in `twice`, the last one first.
 pub(super) fn remedy(folder: &Folder, texts: &[Text], modes: &[Mode], twice: &[Target]) -> Option<Target> {
     let ends_it = |target: &&Target| {
         let rest: Vec<Target> = folder.targets.iter().copied().filter(|other| other != *target).collect();
@@ -139,8 +139,8 @@ impl Choice {
     }
 }
 
-/// Returns the places of a text in a folder without files of the user: AGENTS.md if several targets read it there,
-/// otherwise where only one target reads it.
+/// Returns the usual places of a text: AGENTS.md if several targets can read the text there, otherwise a place that
+/// only one target reads.
 fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     let over = |target: &Target| target.facts().project.agents_md_override.filter(|_| mode.overrides);
     let own = |target: &Target| {
@@ -225,13 +225,14 @@ impl<'f> Readers<'f> {
         };
         let mut places: Vec<(Place, u32, bool)> = Vec::new();
         for (place, readers, is_users) in available.iter().filter_map(useful) {
-            // Of places with the same readers, the first one is enough.
+            // Of several places with the same readers, the first one is enough, unless only a later one is free of the
+            // user's text.
             let is_better = |known: &(Place, u32, bool)| known.1 == readers && (is_users || !known.2);
             if !places.iter().any(is_better) {
                 places.push((place, readers, is_users));
             }
         }
-        // A place with one reader is right exactly if that target does not load the text from the others.
+        // A place with only one reader is needed exactly if this reader does not load the text from another place.
         let is_alone = |(place, readers, _): &(Place, u32, bool)| {
             readers.count_ones() == 1 && (!self.text.is_agents_md || *place != Place::File(AGENTS_MD))
         };

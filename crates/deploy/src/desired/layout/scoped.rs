@@ -89,7 +89,8 @@ fn scoped(modules: &[Module]) -> impl Iterator<Item = &Module> {
     modules.iter().filter(|module| module.kind == Kind::Instructions && module.about.applies != Applies::Always)
 }
 
-/// Removes the targets that already have the text: the user's own file in each of the folders contains it.
+/// Removes the targets that already load the text from the user's own files: in each of the module's folders, such a
+/// file contains the text.
 fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> Result<()> {
     let (Some(folders), Some(file)) = (folders(&module.about.applies, root), module.files.first()) else {
         return Ok(());

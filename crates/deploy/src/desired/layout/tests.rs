@@ -32,7 +32,7 @@ const FILES: [(&str, &str); 9] = [
     (".windsurf/rules/mine.md", "windsurf"),
 ];
 
-/// A text of the user's, or one that is only in the project.
+/// Returns a module. With a `path`, the user has the text in that file. Without one, the text is only in the project.
 fn module(name: &str, path: Option<(&str, &str)>) -> Module {
     let text = match path.map(|(path, _)| path) {
         Some(path) if path.ends_with(".mdc") => format!("---\nalwaysApply: true\n---\nTEXT-{name}.\n"),
