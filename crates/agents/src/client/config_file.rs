@@ -72,7 +72,8 @@ impl ConfigFile {
         Ok(Self { agent, scope, path, root: Some(root) })
     }
 
-    /// Returns the configuration files that an agent may have: the user's, then that of the current project if there is one.
+    /// Returns the configuration files that an agent may have: the user's, then that of the project around the working
+    /// directory, if the agent reads such a file.
     ///
     /// # Errors
     /// `E_ROOT_REQUIRED` if HOME is not set.
@@ -89,7 +90,7 @@ impl ConfigFile {
 
 /// Returns the folder of a project's entry: the named folder, if one is named; else the folder around the working
 /// directory that is bound to the current project; else the git repository around the working directory; else the
-/// working directory.
+/// working directory. The last three fail for the home folder and the folders above it.
 fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = named {
         let root = match root.strip_prefix("~") {

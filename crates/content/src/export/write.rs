@@ -83,8 +83,8 @@ pub(crate) enum Linked {
     Nothing,
 }
 
-/// Creates the link `path` in `folder`. Windows and some disks do not let every user create links: there, the file that
-/// the link leads to is copied.
+/// Creates the link `path` in `folder`. Windows and some disks do not let every user create links. There, the file that
+/// the link leads to is copied, and a link to a folder is left out.
 pub(crate) fn link(folder: &Path, path: &str, target: &str) -> Result<Linked> {
     let at = folder.join(path);
     make_parent(&at)?;

@@ -5,9 +5,9 @@ use mcpkg_core::names;
 
 const MAX_NAME: usize = 255;
 
-/// Converts a text to characters that names may contain: `a/b c` -> `a.b-c`. If a character had to be replaced by `-`,
-/// leading hyphens are dropped, because a shell would take such a name for an option; and if that leaves no ASCII letter or
-/// digit, as for Japanese, the result is a hash.
+/// Converts a text to characters that names may contain: `a/b c` -> `a.b-c`. If a character was replaced by `-`,
+/// leading hyphens are dropped, because commands would take such a name for an option. If no ASCII letter or digit is
+/// left then, as for Japanese, the result is a hash.
 pub fn letters(text: &str) -> String {
     let is_letter = |c: char| u8::try_from(c).is_ok_and(names::is_name_byte);
     let letter = |c: char| match c {

@@ -14,7 +14,8 @@ use mcpkg_store::{Db, blobs};
 pub type Contents = HashMap<[u8; 32], NewContent>;
 
 /// Returns the copies and variants to store, and the contents of the variants. A file in `partial` became several
-/// items, so it counts as a variant of itself. `find` returns the file at a path if its bytes may be stored.
+/// items, or became an item only in part, so it counts as a variant of itself. `find` returns the file at a path if its
+/// bytes may be stored.
 pub fn among<'f>(
     same: &[Duplicate],
     partial: &[String],

@@ -30,8 +30,8 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
     Ok(all.map(|server| (server.name.clone(), format!("{}:{}", What::Server.word(), server.uuid))).collect())
 }
 
-/// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if it was
-/// renamed in the project and already has the new name in the folder. Fails if the manifest lists a server twice.
+/// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if
+/// it was renamed in the project and already has the new name in the folder. Fails if a file lists a server twice.
 pub(super) fn take(contents: &mut Contents, found: Vec<ServerInFile>, bases: &[Base], ours: &Keys) -> Result<()> {
     let bases: Vec<&Base> = bases.iter().filter(|base| server::is_path(&base.path)).collect();
     let named = |base: &Base| entry_of(base).map(|entry| entry.name).or(server::name(&base.path).map(str::to_owned));

@@ -52,8 +52,8 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     Ok(End::Folder(real))
 }
 
-/// Resolves the link at `path` from its text alone, without looking at the disk. Paths are relative to the root; `None` if
-/// the link leads out of the root.
+/// Resolves the link at `path` from its text alone, without looking at the disk. Paths are relative to the root. `None`
+/// if the text is absolute or contains a backslash, or if the link leads to the root itself or out of it.
 pub fn end(path: &str, text: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();

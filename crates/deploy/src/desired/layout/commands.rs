@@ -68,8 +68,7 @@ pub(super) fn acts(module: &Module, file: &ModuleFile) -> Acts {
 }
 
 /// Returns a command's text for an agent that runs shell code and attaches files, and whether the text was rewritten.
-/// If the command's original agent does neither, the text is rewritten so that shell code and file names stay plain
-/// text.
+/// Whatever the command's original agent does not run or attach is rewritten, so that it stays plain text.
 fn inert_text<'f>(module: &Module, file: &'f ModuleFile) -> Option<(Cow<'f, str>, bool)> {
     let text = std::str::from_utf8(&file.bytes).ok()?;
     Some(match inert::file(text, acts(module, file)) {

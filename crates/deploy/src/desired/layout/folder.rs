@@ -163,8 +163,8 @@ impl Folder {
         let rules = self.targets.iter().filter_map(|target| own_rules(*target)).map(|rules| rules.folder);
         let own = self.targets.iter().filter_map(|target| own_file(*target));
         let hiding = self.hidden.iter().flat_map(|target| target.facts().project.always_loaded.iter().rev().copied());
-        // In this mode, such a file imports AGENTS.md. So mcpkg may write to it, although a file at this path usually
-        // hides AGENTS.md.
+        // A file such as `.claude/CLAUDE.md` hides AGENTS.md unless it imports AGENTS.md. In this mode it does, so
+        // mcpkg may write to it.
         let importing = mode.imports.iter().filter(|import| self.hides(import)).map(|import| import.from);
         let files = [AGENTS_MD].into_iter().chain(over.filter(|_| mode.overrides)).map(Place::File);
         let all = files.chain(rules.map(Place::Rules)).chain(own.chain(hiding).chain(importing).map(Place::File));

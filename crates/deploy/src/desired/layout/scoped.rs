@@ -182,8 +182,8 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     included.map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
 }
 
-/// Returns when a rule applies without the globs that exclude files, which no other agent's format can express. If
-/// nothing else is left, the globs stay.
+/// Returns when a rule applies, but leaves out the globs that exclude files, because no other agent's format can
+/// express them. If the rule has only such globs, they stay.
 fn included(applies: &Applies) -> Applies {
     match applies {
         Applies::Globs(globs) if globs.iter().any(|glob| !glob.starts_with('!')) => {
