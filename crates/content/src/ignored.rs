@@ -31,7 +31,7 @@ impl Ignored {
         Self { rule: rule.id.to_owned(), path: path.clone(), sha256: hex::encode(sha256), reason }
     }
 
-    /// Returns the name of the record that a person accepted the finding.
+    /// Returns the name of the record which says that a person accepted the finding.
     pub fn key(&self) -> String {
         sha256::hex(format!("{}\0{}", self.rule, self.sha256))
     }

@@ -123,7 +123,7 @@ impl Agent {
             .map(|file| self.of_both(file.split('/').fold(root.to_owned(), |path, part| path.join(part))))
     }
 
-    /// Returns `usual`, or the agent's second file next to it if only that one exists.
+    /// Returns `usual`. If only the agent's second file exists in the same folder, returns that file.
     fn of_both(&self, usual: PathBuf) -> PathBuf {
         let other = self.client.other_file.map(|name| usual.with_file_name(name));
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)

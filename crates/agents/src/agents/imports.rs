@@ -157,7 +157,7 @@ pub struct AgentOnlyFile {
 pub enum At {
     /// Anywhere below a folder whose path ends like this.
     Below(&'static [&'static str]),
-    /// With one of the first names, in a folder with one of the second names.
+    /// A file with one of the first names, in a folder that has one of the second names.
     In(&'static [&'static str], &'static [&'static str]),
     /// With one of these names, in any folder.
     Anywhere(&'static [&'static str]),

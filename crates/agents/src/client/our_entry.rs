@@ -29,7 +29,7 @@ pub struct OurEntry {
     pub name: String,
     pub entry: Value,
     pub runs: Runs,
-    /// Whether the entry's program is the running mcpkg, another program or missing, or the entry starts no program.
+    /// Which program the entry starts: the running mcpkg, another program, a missing one, or none.
     pub binary: Binary,
 }
 

@@ -31,8 +31,8 @@ pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     [front_matter(name, &description).as_bytes(), b"\n", body].concat()
 }
 
-/// Converts an edited `SKILL.md` back to a command. `file` is the command that it was made from; see [`words::back`]. The error
-/// is the reason, for people, why that is impossible.
+/// Converts an edited `SKILL.md` back to a command. `file` is the command that the `SKILL.md` was made from; see
+/// [`words::back`]. The error is the reason, for people, why that is impossible.
 pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<u8>, String> {
     let body = split_front(file).1;
     let head = &file[..file.len() - body.len()];

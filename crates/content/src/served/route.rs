@@ -28,7 +28,8 @@ pub(super) struct Route {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// The refs that a git repository offers: that of the project or, if the path names none, that of all projects.
+    /// The refs of a git repository: the project's repository or, if the path names no project, the repository of all
+    /// projects.
     Offer,
     Upload,
     Skills,

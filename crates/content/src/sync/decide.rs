@@ -111,8 +111,8 @@ fn word(entry: &Entry) -> &'static str {
 }
 
 /// Returns the base for the merge: the version at the last sync or, after a person has decided on a proposal, the
-/// proposed version. So after a decision, only later edits count as changes. `None` if the proposed version is that
-/// there is no item or no file.
+/// proposed version. So after a decision, only later edits count as changes. `None` after a decision about the item's
+/// deletion, or after the file's deletion was rejected.
 fn basis(recorded: Option<&Base>, proposal: Option<&Proposal>) -> Option<(Entry, i64)> {
     let recorded = recorded?;
     match proposal {

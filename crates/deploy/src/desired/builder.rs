@@ -281,7 +281,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
-    /// Adds a block that imports other files, each by a line, and contains the modules that only this file has.
+    /// Adds a block with one line for each file that it imports, and with the modules that are in none of those files.
     pub fn import(
         &mut self,
         targets: &[Target],

@@ -25,7 +25,7 @@ pub enum Form {
     Gathered,
     /// Several modules combined in a block; the rest of the file belongs to the user.
     Block,
-    /// A block that imports other files and contains the modules that only this file has.
+    /// A block with lines that import other files, and with the modules that are in none of those files.
     Import,
     /// A Cursor rule: mcpkg's front matter before the module's text.
     CursorRule,

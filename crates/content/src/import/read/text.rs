@@ -22,7 +22,7 @@ pub const MAX_DESCRIBED: u64 = 16 << 20;
 pub struct Text {
     /// When the text applies, according to its front matter alone.
     pub scope: Scope,
-    /// The rule that a deploy would have written as this file, if the file contains nothing else.
+    /// The rule in the file; `None` unless the file is exactly what a deploy would write for a rule.
     pub rule: Option<Rule>,
     /// The parts of the file, if a deploy wrote a block into it.
     pub block: Option<Block>,

@@ -170,7 +170,8 @@ impl Ground {
         loaded
     }
 
-    /// Checks that each target loads each text once, or that the plan says otherwise. Returns what it says.
+    /// Checks that each target loads each text once, or that the plan says otherwise. Returns the remarks about texts that a
+    /// target loads twice.
     fn check(&self, targets: &[Target]) -> Result<Vec<String>, TestCaseError> {
         let users: BTreeMap<PathBuf, Vec<u8>> = FILES
             .iter()
