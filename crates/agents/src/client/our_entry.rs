@@ -13,7 +13,7 @@ use mcpkg_core::op::Context;
 /// The default name of the entry.
 pub const DEFAULT_NAME: &str = "mcpkg";
 
-/// Checks that every agent accepts a name, and that the name leaves room for the names of tools, which agents append to it.
+/// Checks that every agent accepts a name. The name must be short enough for agents to append the names of tools to it.
 pub fn check_name(name: &str) -> Result<()> {
     let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if (1..=32).contains(&name.len()) && name.bytes().all(good) {

@@ -57,8 +57,8 @@ pub fn fills_in_arguments(agent: &str) -> bool {
     })
 }
 
-/// The keys in front matter that let Claude Code do more, or that name a model or subagent, which other agents do not
-/// have. They count only in a command that was written for Claude Code.
+/// The keys in front matter that let Claude Code do more, or that name one of Claude Code's models or subagents. They
+/// count only in a command that was written for Claude Code.
 const KEYS: [&str; 5] = ["allowed-tools", "hooks", "model", "agent", "context"];
 
 /// Rewrites a command's or skill's file so that no agent does more with it than the agent for which it was written.

@@ -98,7 +98,7 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
 }
 
 /// Reads a text with front matter that declares arguments. If `kept` is set, reads a text with any front matter,
-/// because it replaces the stored front matter. Any other text yields `None` and is stored unchanged. An error is the
+/// because that replaces the stored front matter. Any other text yields `None` and is stored unchanged. An error is the
 /// reason to store a text unchanged although it has front matter.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;

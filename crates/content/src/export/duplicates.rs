@@ -86,8 +86,8 @@ pub fn fit(files: &[File], mut duplicates: Vec<Group>, expected: &[Expected<'_>]
     }
 }
 
-/// Returns the groups that an import recognizes as duplicates of their files, and that do not change which other items
-/// the import restores.
+/// Returns the groups that an import recognizes as duplicates of their files. Leaves out groups that keep the import
+/// from restoring another item.
 fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();

@@ -31,7 +31,7 @@ pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<D
     Ok(None)
 }
 
-/// Collects the content that a resource template hands over.
+/// Receives the content of a generated resource from the resource's template.
 struct Collector<'u> {
     uri: &'u str,
     max_answer: u64,

@@ -24,7 +24,7 @@
 //! | --- | --- | --- |
 //! | prompt | a command in another agent's syntax | `.claude/commands/a.md` and `.gemini/commands/a.toml` |
 //! | prompt | a skill, for agents without commands | `.claude/commands/a.md` and `.agents/skills/a/SKILL.md` |
-//! | skill | a SKILL.md with faults removed that some agents refuse | a byte order mark is removed |
+//! | skill | a SKILL.md without the faults that some agents refuse | a byte order mark is removed |
 //! | skill | `agents/openai.yaml`, if SKILL.md says that only people may call the skill | |
 //! | subagent | a subagent in another agent's format | `.claude/agents/a.md` and `.codex/agents/a.toml` |
 //! | rule | a rule with another agent's front matter | `.cursor/rules/a.mdc` and `.claude/rules/a.md` |

@@ -99,8 +99,8 @@ impl Applying<'_> {
             let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
             let Some(key) = key else { return Ok(()) };
             row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
-            // Without a base, the item does not belong to the source before a person has decided, so record nothing.
-            // Otherwise keep the former base.
+            // Without a base, the item does not belong to the source until a person has decided, so record nothing.
+            // With a base, keep that base.
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (base.entry.json()?, base.blob);
         } else if row.item.is_empty() {

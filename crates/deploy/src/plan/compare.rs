@@ -376,7 +376,7 @@ impl Comparing<'_> {
         }
     }
 
-    /// Claims a file that mcpkg did not write but that already has the desired content, or that mcpkg leaves unchanged.
+    /// Claims a file that mcpkg did not write: the file already has the desired content, or mcpkg leaves it unchanged.
     /// Its bytes are stored, so that a rollback to pristine can restore them. Overwriting or deleting the file still
     /// needs `adopt`, unless mcpkg manages only a block in it, or agentpack's manifest says that agentpack wrote it.
     /// Does nothing if the file is already recorded as deployed.

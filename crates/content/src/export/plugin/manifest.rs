@@ -16,7 +16,8 @@ const BEST: [&str; 4] = [CLAUDES, "plugin.json", ".codex-plugin/plugin.json", ".
 
 const HOOKS: &str = "hooks";
 
-/// The fields that an export writes, that it generates, or whose files are items of the project.
+/// The fields that [`add_remarks`] does not list as unknown: an export writes or generates them, or their files are
+/// items of the project. Hooks get a remark of their own.
 const KNOWN: [&str; 16] = [
     "$schema",
     "name",

@@ -13,7 +13,7 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs, servers};
 
 impl Content {
-    /// Reads a project. Modules that are disabled, or that are not for any agent that installs plugins, become remarks.
+    /// Reads a project. Adds a remark for each module that is disabled or is not for any agent that installs plugins.
     pub fn read(db: &Db<'_>, project: &Project) -> Result<Self> {
         let rows: HashMap<String, Row> =
             modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
