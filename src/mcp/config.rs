@@ -14,9 +14,9 @@ use mcpkg_store::tools::session::SessionInstalls;
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     pub path: PathBuf,
-    /// The size in bytes at which the file becomes an older one.
+    /// The size in bytes at which the file is renamed and a new file begins.
     pub size: u64,
-    /// How many older files stay.
+    /// How many of the renamed files are kept.
     pub keep: u32,
     /// Whether calls are refused while the log cannot be written.
     pub required: bool,

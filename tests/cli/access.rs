@@ -130,7 +130,7 @@ fn a_key_that_could_not_be_printed_is_revoked() {
         "{said}"
     );
     assert!(scratch.ok(&["access", "list"]).ends_with("revoked\n"));
-    // If the reader of a pipe has closed it, nobody received the key.
+    // The command fails if the other end of the pipe is closed, because then nobody received the key.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let ran = scratch.command().args(["access", "create", "b"]).stdout(writer).output().expect("mcpkg starts");

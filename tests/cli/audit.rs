@@ -302,21 +302,22 @@ fn what_a_person_accepted_once_is_not_asked_again() {
     let approvals = scratch.json(&["approval", "list"]);
     let finding = approvals["approvals"].as_array().expect("a list").iter().find(|one| one["kind"] == "finding");
     assert_eq!(finding.expect("the finding")["about"]["path"], "skills/pdf/SKILL.md");
-    // The database alone lets nothing in: on another machine, the list comes without this user's records.
+    // On another machine, the database still has the list of accepted lines, but this user's own records are missing.
+    // So the deploy is refused.
     let deploy = ["deploy", "--apply", "--yes", "--root", "three", "--target", "claude_code"];
     std::fs::create_dir(scratch.path().join("three")).expect("a folder");
     let mut elsewhere = scratch.command();
     elsewhere.args(deploy).env("XDG_STATE_HOME", scratch.path().join("elsewhere"));
     let refused = scratch.finish(&mut elsewhere);
     assert!(refused.status != 0 && refused.stderr.contains("mcpkg consent"), "{refused}");
-    // Other lines are asked about again, and so are these in another project.
+    // Another text in the same file needs a new decision. So does the same text in another project.
     scratch.file("kit/skills/pdf/SKILL.md", format!("---\nname: pdf\ndescription: Reads PDF\n---\nNow. {HIDDEN}"));
     let ran = scratch.run(&["import", "kit", "--update", "--yes"]);
     assert!(ran.status == 3 && ran.stderr.contains("left out: critical tags"), "{ran}");
     folder(&scratch);
     let ran = scratch.run(&["import", "kit", "--create-project", "q", "--yes"]);
     assert!(ran.status == 3 && ran.stderr.contains("left out: critical tags"), "{ran}");
-    // After the mark is taken back, nothing is left of it, even if an agent sets it again.
+    // `finding unignore` takes the approval back. Ignoring the finding again without a terminal does not restore it.
     scratch.ok(&["project", "select", "p"]);
     scratch.ok(&["finding", "unignore", "tags"]);
     let ran = scratch.run(&["finding", "ignore", "tags", "p"]);

@@ -118,7 +118,7 @@ fn content_comes_from_the_line_a_file_or_standard_input() {
     scratch.ok(&["prompt", "create", "literal", "@@home"]);
     assert_eq!(scratch.run_with_input(&["prompt", "create", "piped", "-"], b"from a pipe").status, 0);
     scratch.ok(&["prompt", "create", "list", "- one\n- two", "-d", "- a list"]);
-    // `update` takes its content in the same forms, and also with the option `--content`.
+    // `update` accepts content in the same forms as `create`, and also in the option `--content`.
     scratch.ok(&["prompt", "create", "changed", "first"]);
     let shown = |name: &str| scratch.run(&["prompt", "show", name, "--raw"]).stdout;
     for (words, content) in [
@@ -329,7 +329,7 @@ fn an_editor_changes_a_prompt() {
     "#);
 }
 
-/// Texts in scripts without spaces. Each has words inside it to search for.
+/// Texts whose words are not all separated by spaces: the name, the text, and parts of the text to search for.
 const SPACELESS: [(&str, &str, &[&str]); 6] = [
     ("zh", "请把季度报告翻译成英文，并检查术语表。", &["报告", "季度报告", "术语表", "翻译成英文", "告"]),
     (

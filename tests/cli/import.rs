@@ -166,7 +166,7 @@ fn a_folder_that_cannot_be_read_is_skipped_and_named() {
     let closed = scratch.path().join("repo/closed");
     set_mode(&closed, 0o000);
     set_mode(scratch.path(), 0o755);
-    // The dry run only reads, so the database need not belong to the other user.
+    // Another user runs the command. A dry run only reads, so read access to the database is enough.
     set_mode(&scratch.db(), 0o644);
     let import = |more: &[&str]| {
         scratch.finish(scratch.command_under(wrapper).args(["import", "repo", "-v", "--dry-run"]).args(more))

@@ -96,7 +96,8 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
         ("evil7", copy("../outside")),
         ("evil8", copy("AGENTS.md")),
         ("../CLAUDE.md", copy("AGENTS.md")),
-        // Each of these goes through the link before it, and would lead out of the folder.
+        // `x` is a link. A path below `x` is really in the folder that `x` leads to, so the target of `evil9` would be
+        // outside the exported tree.
         (".agents/skills/pdf/x", link("../../../web")),
         (".agents/skills/pdf/x/evil9", link("../../../../web")),
         (".agents/skills/pdf/x/evil9/evil10", link("../../../../../AGENTS.md")),
@@ -176,7 +177,7 @@ fn a_copy_that_differs_does_not_affect_other_copies() {
     scratch.ok(&["import", "tree", "--update"]);
     let out = exported(&scratch, "out");
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
-    // A row that no longer applies: the export skips it, and reports it.
+    // Store a link that no longer applies. The export skips it and reports that.
     let link =
         Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
     scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");

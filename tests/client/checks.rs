@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::support::Scratch;
 
-/// Returns a link to the shell whose name is `mcpkg`. A script cannot be used: a child of another test may still have
-/// the new file open, and then it cannot be run.
+/// Creates a link named `mcpkg` to the shell, and returns its path. A new script would not do: a child process of another
+/// test may still have the script open for writing, and then the script cannot be run.
 fn shell(scratch: &Scratch) -> PathBuf {
     let path = scratch.path().join("bin/mcpkg");
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

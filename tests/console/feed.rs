@@ -118,7 +118,7 @@ fn signs_say_what_can_be_undone_and_a_deleted_item_is_brought_back() {
     is("prompt update review", "u", "u can undo it");
     is("prompt create review", "!", "somebody changed the item later");
     is("prompt delete other", "u", "u can undo it");
-    // An undo of the first creation alone would stop, and the shell says the same.
+    // An undo of only the first creation would stop, because the item changed later. The shell reports the same.
     let events = scratch.json(&["events", "--undo"])["events"].clone();
     let words: Vec<&str> =
         events.as_array().expect("events").iter().rev().take(4).filter_map(|event| event["undo"].as_str()).collect();

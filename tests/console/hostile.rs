@@ -47,7 +47,7 @@ fn foreign_text_has_no_effect_and_cannot_imitate_the_console_on_any_screen() {
             for keys in ["\r", "v", "G", "v", ".", "\u{1b}"] {
                 look(&mut screen, keys);
             }
-            // An escape may have been the second one, which goes to the first screen of this place.
+            // If the row did not open, the escape may have gone back to the place's first screen. Either way, go down.
             look(&mut screen, "j");
         }
         // The question about an approval quotes everything again.

@@ -168,8 +168,8 @@ fn programs_are_started_in_one_place() {
     }
 }
 
-/// Every difference between systems has a name in `platform`, which is the same on each of them. Tests may check for
-/// the system themselves.
+/// Only `platform` distinguishes between operating systems. Other code calls the same names in `platform` on every system.
+/// Tests may check for the system themselves.
 #[test]
 fn systems_are_distinguished_in_one_place() {
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "platform") {
@@ -192,7 +192,7 @@ fn systems_are_distinguished_in_one_place() {
 
 #[test]
 fn other_hosts_are_contacted_in_one_place() {
-    // Listening on a local address is allowed elsewhere, because the server waits for its own listener.
+    // Listening is allowed everywhere, so `TcpListener` is not in this list.
     const CONNECTS: [&str; 8] = [
         "TcpStream::connect",
         "TcpSocket",
@@ -265,7 +265,7 @@ fn files_stay_short() {
     assert!(main.lines().count() <= 40);
 }
 
-/// A folder has at least three files, including included files. Cargo's `bin` contains only folders.
+/// A folder has at least three files of any kind, or none if it contains only folders, as Cargo's `bin` does.
 #[test]
 fn a_folder_has_three_files() {
     for folder in folders().iter().flat_map(|root| folders_below(root)) {

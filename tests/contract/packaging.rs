@@ -1,4 +1,4 @@
-//! The files that run a server for a team: packaging/compose.yaml, mcpkg.service and observe/.
+//! Tests the files in `packaging/` for running a server for a team: compose.yaml, mcpkg.service and observe/.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(file(name)).expect("a file")
 }
 
-/// Fails unless the command line takes this command.
+/// Fails unless mcpkg's command line accepts these words.
 #[track_caller]
 fn is_taken(words: &[&str]) {
     let parsed = mcpkg::cli::command().try_get_matches_from(std::iter::once("mcpkg").chain(words.iter().copied()));
@@ -42,7 +42,7 @@ fn dashboard_and_alerts_name_metrics_that_are_there() {
             seen.insert(found.as_str().to_owned());
         }
     }
-    // All but the parts of the histogram that nobody needs.
+    // The dashboard or an alert uses every metric, except the sums and counts of histograms.
     let unused: Vec<&str> = there
         .into_iter()
         .filter(|name| name.starts_with("mcpkg_") && !seen.contains(*name))
@@ -67,7 +67,7 @@ fn the_compose_file_names_options_and_services_that_are_there() {
         let words = loop {
             match service.get("command") {
                 Some(words) => break words.clone(),
-                // YAML's way to share what two services have in common.
+                // The service shares its settings with another one, through YAML's merge key `<<`.
                 None => service = service["<<"].take(),
             }
         };
@@ -101,7 +101,7 @@ fn the_unit_is_valid_and_hardened() {
     if finds("systemd-analyze").is_none() {
         return skipped("there is no systemd-analyze (Debian: systemd)");
     }
-    // It must name a program that is there.
+    // systemd-analyze refuses a unit if its program does not exist, so name a program that does.
     let folder = folder();
     let copy = folder.path().join("mcpkg.service");
     std::fs::write(&copy, unit.replace("/usr/bin/mcpkg", "/bin/true")).expect("a copy");
@@ -113,6 +113,6 @@ fn the_unit_is_valid_and_hardened() {
     };
     let told = analyze(&["verify"]);
     assert!(!told.contains("mcpkg.service:"), "{told}");
-    // From 0, which is the safest, to 10.
+    // systemd rates a unit from 0, the safest, to 10. The threshold is ten times the rating, so 20 means 2.0.
     analyze(&["security", "--offline=true", "--threshold=20"]);
 }

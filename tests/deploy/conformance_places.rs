@@ -1,5 +1,5 @@
 //! Tests the story of [`super::conformance`] in other places: a project in the user's own folders, and a config repo
-//! with today's layout.
+//! with the current layout.
 
 use crate::deploy::conformance::{Case, FromRepo, project, round_trip, story};
 use crate::deploy::place::Place;

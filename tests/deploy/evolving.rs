@@ -1,4 +1,4 @@
-//! Tests fixes of defects in how users' edits of deployed files are handled: D13 to D19.
+//! Tests that defects of agentpack, the original, are fixed: how users' edits of deployed files are handled (D13 to D19).
 
 use serde_json::json;
 

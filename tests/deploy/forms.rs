@@ -368,7 +368,8 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
                 own: None,
             }],
             about: About {
-                // If there is no agent, "always" means that the project does not set it, and the front matter decides.
+                // A module without an agent and with `Always` counts as not set, and its front matter would decide. So a
+                // module that always applies gets an agent.
                 agent: agent.or((applies == Applies::Always).then_some("x")).map(str::to_owned),
                 description: description.map(str::to_owned),
                 path: None,
@@ -381,8 +382,8 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
 proptest! {
     #![proptest_config(config(400))]
 
-    /// Each module is either written for a target that it is meant for, or reported as left out. What is written has
-    /// the module's scope for that target, and is not in a file that the target always loads.
+    /// For each of its targets, a module is either written or reported as left out. A module that does not always apply
+    /// is written as a rule with the same condition, or, if it has globs, to the file of a folder that the globs name.
     #[test]
     fn when_instructions_apply_is_never_widened(
         modules in (module(0), module(1), module(2)),

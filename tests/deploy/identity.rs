@@ -136,7 +136,8 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
         serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
     };
 
-    // The project already has all of it. If no target has command files, a command is imported as a skill.
+    // The import creates nothing in the same project, with one exception: a command that no target has as a command
+    // file is imported as a skill.
     let again = import(&["import", ".", "--dry-run"]);
     let as_skill =
         |id: &str| id.strip_prefix("command:").map(|name| format!("skill://{}/SKILL.md", name.replace('.', "-")));

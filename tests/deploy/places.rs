@@ -1,4 +1,4 @@
-//! Tests fixes of defects in which files belong to which deploy: D1, D2, D6, D7, D8, D9.
+//! Tests that defects of agentpack, the original, are fixed: which files belong to which deploy (D1, D2, D6 to D9).
 
 use mcpkg_deploy::targets::Target;
 

@@ -11,7 +11,7 @@ use crate::deploy::answers::{checked, tool_data};
 use crate::deploy::place::Place;
 use crate::support::{Client, at_a_terminal, eventually, signal, skipped};
 
-/// The number of plans that hang at once: a machine with two processors must cope with as many.
+/// The number of plans that hang at once: even a machine with two processors must cope with them.
 const HUNG: usize = 4;
 
 /// The number of long calls of one client that run at once.

@@ -1,4 +1,4 @@
-//! Tests fixes of defects in which files are written: D3, D4, D5, D10, D11, D12.
+//! Tests that defects of agentpack, the original, are fixed: which files are written (D3 to D5, D10 to D12).
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Tests rollbacks over files that a user changed: D5 and D6.
+//! Tests rollbacks over files that a user changed (defects D5 and D6 of agentpack, the original).
 
 use serde_json::json;
 

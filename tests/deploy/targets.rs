@@ -212,7 +212,7 @@ fn a22_to_a25_a27_a28_commands_have_the_placeholders_that_each_agent_fills_in() 
     assert!(place.read("root/.windsurf/workflows/git.explain.md").contains("{topic} to {reader}"));
     place.deploy(&["--target", "copilot"]);
     assert!(place.exists("root/.agents/skills/git-explain/SKILL.md"));
-    // A28: prompt files are written only on request.
+    // Prompt files are written only on request.
     assert!(!place.exists("root/.github/prompts") && !place.exists("home/.codex/prompts"));
     for target in others() {
         place.data(&["deploy", "--apply", "--yes", "--target", target]);

@@ -1,4 +1,4 @@
-//! Tests fixes of defects in messages and refusals: D20 to D23, D26, D36, D37, D38.
+//! Tests that defects of agentpack, the original, are fixed: messages and refusals (D20 to D23, D26, D36 to D38).
 
 use serde_json::{Value, json};
 

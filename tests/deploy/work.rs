@@ -1,4 +1,4 @@
-//! Tests fixes of defects in what a deploy does, stores and applies: D24, D25, D27 to D32.
+//! Tests that defects of agentpack, the original, are fixed: what a deploy does, stores and applies (D24, D25, D27 to D32).
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 use super::{World, insert, names, project};
 use crate::support::eventually;
 
-/// E3.
 #[test]
 fn a_connection_that_ended_between_two_requests_is_not_noticed() {
     let Some(world) = World::new() else { return };
@@ -24,7 +23,6 @@ fn a_connection_that_ended_between_two_requests_is_not_noticed() {
     }
 }
 
-/// E6.
 #[test]
 fn a_watch_whose_connection_ended_reports_what_it_missed() {
     let Some(world) = World::new() else { return };
@@ -62,7 +60,6 @@ fn event(db: &mcpkg_store::Db<'_>, subject: &str) -> mcpkg_base::error::Result<(
     )
 }
 
-/// E7.
 #[test]
 fn an_event_that_is_committed_late_is_reported_in_the_same_order() {
     let Some(world) = World::new() else { return };
@@ -97,7 +94,6 @@ fn an_event_that_is_committed_late_is_reported_in_the_same_order() {
     assert_eq!(subjects, ["late", "later", "other"]);
 }
 
-/// E8.
 #[test]
 fn many_readers_at_once_stay_within_the_limit_of_connections() {
     let Some(world) = World::new() else { return };
@@ -127,7 +123,7 @@ fn many_readers_at_once_stay_within_the_limit_of_connections() {
     assert!((1..=4).contains(&most), "{most} connections");
 }
 
-/// E8. A call waits for a free connection only for a limited time.
+/// A call waits for a free connection only for a limited time.
 #[test]
 fn waiting_too_long_for_a_connection_fails_as_busy() {
     let Some(world) = World::new() else { return };

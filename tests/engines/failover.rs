@@ -17,7 +17,7 @@ use crate::support::{Http, Scratch, eventually, http};
 /// The number of acknowledged writes before the primary is lost, and again afterwards.
 const WRITES: usize = 40;
 
-/// E5. The standby is synchronous, so it has everything that is acknowledged.
+/// The standby is synchronous, so it has everything that is acknowledged.
 #[test]
 fn killing_the_primary_under_load_loses_no_acknowledged_write() {
     let ports = [free_port(), free_port()];

@@ -152,7 +152,7 @@ fn a_live_run_is_not_called_interrupted_and_sends_nothing_twice() {
     blows().for_each(|(_, blow)| live_run(&server, &[(blow, Duration::from_secs(2))]));
 }
 
-/// The same with several blows at random times.
+/// Like the test above, but with one to three blows at random times.
 #[test]
 fn hostile_losses_of_connections_make_no_run_send_twice() {
     let Some(server) = server() else { return };

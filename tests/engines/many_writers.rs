@@ -74,7 +74,6 @@ fn writers_of_different_projects_continue_and_those_of_one_project_wait() {
     assert_eq!(subjects, ["other", "slow"], "numbered as they were committed, not as they began");
 }
 
-/// E7, with two writers at the same time.
 #[test]
 fn an_event_waits_for_one_that_was_appended_before_it() {
     let Some(world) = World::new() else { return };

@@ -9,7 +9,6 @@ use super::{World, free_port, insert, names, project};
 use crate::support::Scratch;
 use crate::support::postgres::Server;
 
-/// E1.
 #[test]
 fn one_of_six_first_openers_creates_the_schema_and_none_fails() {
     let Some(world) = World::new() else { return };
@@ -22,7 +21,6 @@ fn one_of_six_first_openers_creates_the_schema_and_none_fails() {
     assert_eq!(world.query("SELECT count(*) FROM mcpkg.refinery_schema_history"), format!("{migrations}\n"));
 }
 
-/// E2.
 #[test]
 fn an_older_program_refuses_a_newer_schema_and_a_newer_one_upgrades_only_on_request() {
     let Some(world) = World::new() else { return };
@@ -42,7 +40,7 @@ fn an_older_program_refuses_a_newer_schema_and_a_newer_one_upgrades_only_on_requ
     assert_eq!(world.query("SELECT max(version) FROM mcpkg.refinery_schema_history"), "0\n", "nothing was moved");
 }
 
-/// Objects that others add to the schema could act on each write, as in a file of SQLite.
+/// Tables, triggers, rules and functions that others add to the schema could act on each write, so they are refused.
 #[test]
 fn tables_and_triggers_of_others_in_the_schema_are_refused() {
     let Some(world) = World::new() else { return };
@@ -138,7 +136,6 @@ fn an_upgraded_index_finds_words_inside_a_text() {
     ok(&["check", "--deep"]);
 }
 
-/// E9.
 #[test]
 fn a_password_appears_nowhere() {
     let Some(world) = World::new() else { return };
@@ -216,7 +213,6 @@ fn a_password_that_was_changed_is_read_again() {
     assert!((2..=5).contains(&reads), "it was read {reads} times");
 }
 
-/// E10.
 #[test]
 fn a_certificate_is_verified_wherever_tls_is_spoken() {
     let port = free_port();
@@ -243,7 +239,6 @@ fn a_certificate_is_verified_wherever_tls_is_spoken() {
     assert!(Store::open(Path::new(&address("sslmode=disable"))).is_ok());
 }
 
-/// E11.
 #[test]
 fn tables_and_schemas_of_others_are_left_alone() {
     let Some(world) = World::new() else { return };
@@ -259,7 +254,6 @@ fn tables_and_schemas_of_others_are_left_alone() {
     assert_eq!(world.query("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'mcpkg'"), "1\n");
 }
 
-/// E12.
 #[test]
 fn the_error_names_the_right_that_a_user_lacks() {
     let Some(world) = World::new() else { return };

@@ -17,10 +17,10 @@ use crate::support::{Http, Request, Scratch, eventually, http};
 /// Clients that work at the same time.
 const CLIENTS: usize = 3;
 
-/// How many requests are answered before the first step, and after each.
+/// How many requests are answered before the first step of the upgrade, and after each step.
 const REQUESTS: usize = 20;
 
-/// How long a busy machine may take for them.
+/// How long each wait of this test may take on a busy machine.
 const BUSY: Duration = Duration::from_secs(120);
 
 /// The proxy: it passes each connection on to a server that is ready.
@@ -75,7 +75,8 @@ impl Proxy {
     }
 }
 
-/// Passes a connection on, as a proxy that tries another server only if it cannot connect, and waits for one to be ready.
+/// Connects a client to a server that is ready, and copies the bytes in both directions. Waits until a server is ready. Tries another
+/// server only if the connection to the first one fails.
 fn pass(client: TcpStream, backends: &Mutex<Vec<Backend>>, turn: usize) {
     let server = in_time("a server is ready", || {
         let backends = backends.lock().expect("the servers").clone();
@@ -118,7 +119,8 @@ fn ask(address: SocketAddr, request: &Request) -> std::io::Result<http::Response
     http::read_response(&mut BufReader::new(stream))
 }
 
-/// Writes a prompt and reads it back, again and again. Returns how often, or the first request that failed.
+/// Writes a prompt and reads it back until `ends` is set. Counts its requests in `done`, and writes that were refused as busy in
+/// `busy`. Returns the first other failure.
 fn work(proxy: SocketAddr, client: usize, ends: &AtomicBool, [done, busy]: [&AtomicUsize; 2]) -> Result<(), String> {
     let name = format!("c{client}");
     let send = |method: &str, params: Value| -> Result<Value, String> {
@@ -131,11 +133,11 @@ fn work(proxy: SocketAddr, client: usize, ends: &AtomicBool, [done, busy]: [&Ato
     let call = |tool: &str, arguments: Value| send("tools/call", json!({ "name": tool, "arguments": arguments }));
     call("create_prompt", json!({ "name": name, "content": "0" }))?;
     let mut written = 0;
-    // If the test fails, nobody says when it ends.
+    // If the test fails, it never sets `ends`, so there is a time limit too.
     let until = Instant::now() + BUSY * 3;
     while !ends.load(Ordering::Relaxed) && Instant::now() < until {
         written += 1;
-        // Nothing was changed then, and the client is told to try again.
+        // A write that is refused as busy has changed nothing, so try it again, as the error says.
         let update = || call("update_prompt", json!({ "name": name, "content": written.to_string() }));
         while let Err(error) = update() {
             if !error.contains("E_DB_BUSY") {
@@ -185,8 +187,8 @@ fn servers_are_upgraded_one_after_the_other_without_a_failed_request() {
             go_on("requests to both servers");
         }
         let busy_by_restarts = busy.load(Ordering::Relaxed);
-        // What a newer version would do, whose tables have more than this one knows.
-        // It gives up a table that is in use before PostgreSQL looks for a deadlock, as `mcpkg init` does.
+        // Migrate the tables as a newer version of mcpkg would: add columns and a table that this version does not know. If a table
+        // is in use, stop waiting before PostgreSQL looks for a deadlock, and try again, as `mcpkg init` does.
         let mut newer = postgres::Client::connect(&world.address, postgres::NoTls).expect("a connection");
         in_time("the tables are migrated", || {
             let migrated = newer.batch_execute(
@@ -237,7 +239,7 @@ fn undone() -> String {
     statements
 }
 
-/// A table that a running server uses delays the migration, but neither fails.
+/// A table that a running server uses delays the migration, but neither the server nor the migration fails.
 #[test]
 fn a_migration_waits_for_tables_that_are_in_use() {
     let Some(world) = World::new() else { return };
@@ -250,7 +252,7 @@ fn a_migration_waits_for_tables_that_are_in_use() {
         let migrating = scope.spawn(|| scratch.ok(&["init"]));
         let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         eventually("the migration waits", || (world.query(waits).trim() != "0").then_some(()));
-        // It has given up at least once by now, and others were served meanwhile.
+        // By now the migration has stopped waiting at least once, which let other statements use the table, and tried again.
         std::thread::sleep(Duration::from_millis(700));
         using.batch_execute("SELECT count(*) FROM project; COMMIT").expect("the server goes on");
         migrating.join().expect("it is migrated");

@@ -15,7 +15,6 @@ use crate::support::postgres::Server;
 /// The lock of writers, with its number from `store/engine/postgres/lock.rs`.
 const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
-/// E4: the connection ends before the commit.
 #[test]
 fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_fails() {
     let Some(world) = World::new() else { return };
@@ -34,7 +33,7 @@ fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_fails() {
     assert_eq!(names(&store), ["c"]);
 }
 
-/// E4: the connection ends during the commit. The commit has in fact happened, but still waits for a standby that does
+/// The connection ends during the commit. The commit has in fact happened, but still waits for a standby that does
 /// not exist.
 #[test]
 fn a_write_whose_connection_ends_during_its_commit_is_reported_as_unknown() {
@@ -55,7 +54,6 @@ fn a_write_whose_connection_ends_during_its_commit_is_reported_as_unknown() {
     assert_eq!(names(&store), ["a"], "and it was");
 }
 
-/// E16.
 #[test]
 fn waiting_too_long_for_another_writer_fails_as_busy() {
     let Some(world) = World::new() else { return };
@@ -84,7 +82,7 @@ fn waiting_too_long_for_another_writer_fails_as_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
-/// E16. PostgreSQL ends statements that take longer than its settings allow.
+/// PostgreSQL ends statements that take longer than its settings allow.
 #[test]
 fn a_statement_that_exceeds_the_servers_time_limit_fails_as_busy() {
     let Some(world) = World::new() else { return };
@@ -110,7 +108,7 @@ fn a_statement_that_exceeds_the_servers_time_limit_fails_as_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
-/// E16. The writers of two projects store the same new contents in opposite orders.
+/// The writers of two projects store the same new contents in opposite orders.
 #[test]
 fn one_of_two_writers_that_wait_for_each_other_fails_as_busy() {
     let Some(world) = World::new() else { return };
@@ -150,7 +148,6 @@ fn one_of_two_writers_that_wait_for_each_other_fails_as_busy() {
     assert_eq!(std::mem::take(&mut found[1 - busy[0]]), ["one", "two"]);
 }
 
-/// E13.
 #[test]
 fn names_are_ordered_alike_by_both_engines() {
     let Some(world) = World::new() else { return };

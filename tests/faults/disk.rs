@@ -96,7 +96,7 @@ fn f06_a_full_disk_refuses_writes_and_serves_reads() {
         assert_eq!(got["messages"][0]["content"]["text"], "as it was");
     }
     assert_eq!(client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").len(), 1);
-    // A shell while the server runs. Below, a shell alone.
+    // Run commands in a shell while the server runs. The commands below run without a server.
     assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
     assert_refused(&scratch, &["prompt", "create", "shell", &content_of("shell", 90_000)], "E_DISK_FULL");
     assert_refused(&scratch, &["backup", "copy.db"], "E_DISK_FULL");

@@ -1,5 +1,6 @@
-//! Tests with faults that happen to real processes, such as kill -9, power loss and a full disk. A test's number is its
-//! number in the list of faults. A test prints `skipped: why` if the machine lacks what it needs.
+//! Tests with faults that happen to real processes, such as kill -9, power loss and a full disk. The number
+//! in a test's name, as in `f01`, stands for a kind of fault. A test prints `skipped: why` if the machine lacks what it
+//! needs.
 
 mod compacting;
 mod damage;

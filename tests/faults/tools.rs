@@ -254,7 +254,7 @@ fn an_index_that_was_left_behind_is_brought_up_by_the_next_change() {
 #[test]
 fn a_tree_that_was_killed_half_unpacked_is_removed_by_the_next_run() {
     let homes = Homes::new();
-    // Without a sandbox, the test ends before it reaches the copy, so make the copy first.
+    // The first run unpacks a copy of the tool. The test then replaces it with a copy that is only half unpacked.
     homes.publish_as(TOOL, "1.0.0", "scripts:\n  main: [\"true\"]\n", "alice", "team");
     let user = &homes.user;
     user.ok(&["tool", "install", TOOL]);

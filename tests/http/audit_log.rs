@@ -1,4 +1,4 @@
-//! `serve --audit-log`: a line about each call on every transport, with names and sizes but without contents.
+//! Tests `serve --audit-log`, which writes a line about each call on every transport, with names and sizes but without contents.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -111,14 +111,14 @@ fn each_call_over_http_has_a_line_with_its_key_and_refusals_too() {
     let wrong = json!({ "name": "update_prompt", "arguments": { "name": "none", "content": "New." } });
     ask(http::modern("/mcp", "tools/call", wrong));
     check("key:ci p tools/call update_prompt none error E_NOT_FOUND");
-    // Somebody without a key.
+    // A request without a key.
     assert_eq!(server.send(&http::modern("/mcp", "prompts/list", json!({}))).status, 401);
     check("- - POST - /mcp refused 401");
     assert_eq!(ask(http::modern("/projects/none/mcp", "prompts/list", json!({}))), 404);
     check("- - POST - /projects/none/mcp refused 404");
     assert_eq!(ask(Request::new("GET", "/registry/tools/search")), 200);
     check("key:ci p GET - /registry/tools/search ok -");
-    // A session: rmcp answers, or the front.
+    // In a session, rmcp answers some calls, and mcpkg's own fast path answers others.
     let begun = server.send(&bearer(http::message("/mcp", &http::hello("2025-03-26"))));
     let session = begun.header("mcp-session-id").expect("a session").to_owned();
     check("key:ci p initialize - - ok -");
@@ -196,7 +196,7 @@ fn a_full_log_becomes_an_older_one_and_hang_up_opens_it_again() {
     let mut client = Client::start(&scratch, &arguments).shake_hands("2025-06-18");
     for _ in 0..40 {
         client.result("prompts/get", json!({ "name": "review" }));
-        // Lines that come together are written together, so they could exceed the size together.
+        // Pause, because lines that arrive together are written at once, which could exceed the size of a file.
         std::thread::sleep(std::time::Duration::from_millis(8));
     }
     let older = |n: u8| scratch.path().join(format!("audit.jsonl.{n}"));

@@ -154,10 +154,11 @@ fn an_install_asks_only_about_findings_that_nobody_accepted() {
     for said in [&shown, &installed] {
         assert!(!format!("{said}").contains("fetch-and-run") && !format!("{said}").contains("tags"), "{said}");
     }
-    // The project's list comes with the database, and the record of what a person accepted does not.
+    // On another machine, the database still has the list of ignored findings, but the record of what a person accepted
+    // is missing. So the install is refused.
     let (_, refused) = again("elsewhere");
     assert!(refused.status == 3 && refused.stderr.contains("1 critical audit finding, which only"), "{refused}");
-    // Without the list, everything is found again.
+    // Findings that are no longer ignored are reported again.
     scratch.ok(&["source", "install", "--locked", "mcpkg.lock", "--yes"]);
     scratch.ok(&["finding", "unignore", "tags"]);
     scratch.ok(&["finding", "unignore", "fetch-and-run"]);

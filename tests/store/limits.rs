@@ -137,7 +137,7 @@ fn waiting_consents_stay_and_ended_ones_are_deleted() {
     assert_eq!(prune(&store, &CONSENTS, aged(9 * HOUR)), 0, "to the last millisecond");
     assert_eq!(prune(&store, &CONSENTS, aged(2 * HOUR)), 1);
     assert!(!there(&old) && there(&other));
-    // Of a requester's requests, the newest stays, and so do requests that wait and a refusal that still holds.
+    // These requests stay: the newest of each requester, requests that wait, and a refusal that still holds.
     assert_eq!(prune(&store, &CONSENTS, numbered(1)), 1);
     assert!(there(&denied) && !there(&used) && there(&waits) && there(&other));
     assert_eq!(prune(&store, &CONSENTS, aged(0)), 1);

@@ -40,7 +40,7 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
-/// `text` begins with a bracket. Returns the offset after the closing one.
+/// Returns the offset after the closing bracket of the group that begins `text`.
 fn end_of_group(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -56,7 +56,7 @@ fn end_of_group(text: &str) -> usize {
     panic!("a bracket is not closed: {text}");
 }
 
-/// `text` begins with a string literal. Returns the offset after its closing quote.
+/// Returns the offset after the closing quote of the string literal that begins `text`.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -88,7 +88,7 @@ fn pieces_of(file: &str, source: &str, pieces: &mut Pieces) {
     }
 }
 
-/// Joins the pieces between the commas: string literals, and macros that contain some.
+/// Joins the string literals and the texts of the macros that are separated by commas in `source`.
 fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
     let mut text = String::new();
     let mut rest = source.trim_start();
@@ -116,7 +116,7 @@ fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
     text
 }
 
-/// Returns the macro `name` of this file, or else the only other macro with that name, with its file.
+/// Returns the file and the text of the macro `name`: the one in this file, or else the only one in another file.
 fn named<'p>(file: &str, name: &str, pieces: &'p Pieces) -> (&'p str, &'p str) {
     let own = pieces.get_key_value(&(file.to_owned(), name.to_owned()));
     let mut others = pieces.iter().filter(|((_, other), _)| other == name);

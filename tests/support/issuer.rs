@@ -1,4 +1,4 @@
-//! An authorization server, as far as a server that only checks its tokens sees it: metadata and keys.
+//! Runs a fake authorization server. It serves only its metadata and its keys, which is all that mcpkg reads.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -203,7 +203,7 @@ impl Player {
         }
     }
 
-    /// Writes a hundred million bytes.
+    /// Writes `piece` repeatedly, about 100 MiB in total.
     fn flood(&self, piece: &[u8]) {
         let block = piece.repeat((1 << 20) / piece.len());
         let mut out = std::io::stdout().lock();

@@ -59,8 +59,8 @@ fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Adds a row that says that a sync is writing `path`: deleting a file with the content `before`, or else writing some
-/// content.
+/// Adds a row as if a sync were changing `path`. With `before`, the sync deletes a file that has this content. Without it,
+/// the sync writes a file.
 fn being_written(scratch: &Scratch, path: &str, before: Option<&[u8]>) {
     let before = before.map(|bytes| scratch.in_sql(&mcpkg_base::sha256::of(bytes)));
     let blob = if before.is_some() { "NULL" } else { "(SELECT min(id) FROM blob)" };

@@ -73,7 +73,7 @@ fn a_change_from_another_home_makes_no_item_of_a_deployed_file() {
     let (scratch, other) = (both(), Scratch::with_project());
     let all = names(&scratch);
     let team = scratch.path().join("team").display().to_string();
-    // The other home synced before the deploy.
+    // This time, the other home syncs before the deploy.
     scratch.ok(&["rollback", "--root", "team", "--to", "pristine", "--yes"]);
     other.ok(&["sync", &team]);
     deploy(&scratch);

@@ -121,7 +121,7 @@ fn a_lost_manifest_is_written_again() {
     for lost in [None, Some("{ \"version\": 1, \"files\": {} }\n")] {
         match lost {
             None => fs::remove_file(scratch.path().join(MANIFEST)).expect("gone"),
-            // As after a merge in which one side of a conflict was taken as a whole.
+            // The manifest lists no files, as after a merge that took one side of a conflict as a whole.
             Some(other) => drop(scratch.file(MANIFEST, serde_less(&manifest, other))),
         }
         // Changes that were made in the meantime are still synced.

@@ -59,7 +59,7 @@ fn a_deleted_or_changed_copy_is_unpacked_again() {
         folders.find(|path| path.is_dir()).expect("a copy")
     };
     let script = copy().join("say.sh");
-    // X4: edited files never run.
+    // Edited files never run.
     let edits: [&dyn Fn(); 6] = [
         &|| {
             set_mode(&script, 0o644);

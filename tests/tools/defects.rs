@@ -1,4 +1,4 @@
-//! Tests for the defects of contract 002's original over MCP, by their numbers.
+//! Tests over MCP that defects of contract 002's original are fixed. Each test's name begins with the defect's number.
 
 use serde_json::{Value, json};
 

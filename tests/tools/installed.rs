@@ -89,7 +89,7 @@ fn the_contracts_session() {
         (&installed["success"], &installed["mcp_tools"], &installed["scope"], &installed["exposed"]),
         (&json!(true), &json!(["alice__pdf__extract"]), &json!("global"), &json!(true))
     );
-    // X42: the client is notified, and the next list contains the tool.
+    // The client is notified, and the next list contains the tool.
     client.notification("notifications/tools/list_changed");
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     let tool = tools.as_array().expect("tools").iter().find(|tool| tool["name"] == "alice__pdf__extract");
@@ -197,7 +197,7 @@ fn a_toolset_limits_lists_and_calls() {
     extract(&scratch, "bob/other", "1.0.0");
     signed(&scratch, "bob/other");
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
-    // X50: a new toolset contains the installed tools. Tools that are not installed cannot be added.
+    // A new toolset contains the installed tools. Tools that are not installed cannot be added.
     scratch.ok(&["toolset", "create", "pdf"]);
     assert_eq!(scratch.json(&["toolset", "show", "pdf"])["tools"], json!(["alice/pdf/extract"]));
     assert_eq!(scratch.run(&["toolset", "create", "pdf"]).status, 1);
@@ -209,11 +209,11 @@ fn a_toolset_limits_lists_and_calls() {
     assert_eq!((&installed["success"], &installed["exposed"]), (&json!(true), &json!(false)));
     let names = listed(&mut client);
     assert!(names.contains(&"alice__pdf__extract".to_owned()) && !names.contains(&"bob__other".to_owned()));
-    // X49: such a tool cannot be called either.
+    // Such a tool cannot be called either.
     let call = json!({ "name": "bob__other", "arguments": { "file": "x" } });
     let refused = client.result("tools/call", call);
     assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
-    // X48: the active toolset cannot be deleted.
+    // The active toolset cannot be deleted.
     assert_eq!(scratch.run(&["toolset", "delete", "pdf", "--yes"]).status, 2);
     // A switch in the shell takes effect at once.
     scratch.ok(&["toolset", "use", "--all"]);

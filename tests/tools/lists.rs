@@ -211,7 +211,7 @@ fn x49_a_toolset_limits_each_server_and_runs_by_name() {
     let run = |tool: &str| json!({ "tool": tool, "args": { "file": "x" } });
     let refused = data(&mut pdf, "enact__run", run("bob/other"));
     assert_eq!(refused["error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
-    // A tool that is not installed is not fetched and run either.
+    // A tool that is not installed is refused too, instead of being fetched and run.
     extract(&scratch, "carol/third", "1.0.0");
     signed(&scratch, "carol/third");
     assert_eq!(data(&mut pdf, "enact__run", run("carol/third"))["error"]["code"], "E_NOT_IN_TOOLSET");

@@ -117,7 +117,7 @@ fn a_lock_that_cannot_be_fulfilled_installs_nothing() {
 
     homes.author.ok(&["tool", "yank", "alice/weather@1.0.0", "--registry", "team"]);
     assert_eq!(refused(&home, &text), "E_VERSION_YANKED");
-    // Only the command that has the option mentions it directly.
+    // The hint of `install` names the command's own option. `run` and `learn` do not have it, so their hint is a command.
     let option = "hint: to accept a yanked version, pass --allow-yanked";
     let other = "hint: `mcpkg tool install alice/weather@1.0.0 --allow-yanked` accepts a yanked version";
     for (command, hint) in [("install", option), ("run", other), ("learn", other)] {

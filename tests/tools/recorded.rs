@@ -197,8 +197,8 @@ struct Replay {
 }
 
 impl Replay {
-    /// Returns the answer to a request. This is the recorded one between the last change and the next one, or else the
-    /// last one before.
+    /// Returns the recorded answer to a request. For a read, this is an answer that was recorded after the last change and
+    /// before the next one, or else the newest older answer. For a change, this is the next answer, or else the last.
     fn answer(&mut self, method: &str, path: &str, body: Vec<u8>) -> Vec<u8> {
         let same = |exchange: &Value| exchange["ask"]["method"] == method && exchange["ask"]["path"] == path;
         let all: Vec<usize> = (0..self.exchanges.len()).filter(|n| same(&self.exchanges[*n])).collect();

@@ -169,7 +169,7 @@ fn an_invalid_index_is_reported_and_not_stored() {
         let length = random.below(4096);
         let bytes = match round % 4 {
             0 => random.bytes(length),
-            // Without its last bracket.
+            // A part of the valid index, cut off before its last bracket.
             1 => good[..length % (good.len() - 2)].to_vec(),
             2 => String::from_utf8_lossy(&good).replace("\"version\": 1,", "\"version\": 2,").into_bytes(),
             _ => vec![b'['; 1 + 64 * length],

@@ -215,7 +215,7 @@ fn the_install_in_the_nearest_scope_is_visible() {
     assert_eq!(version(&one).as_deref(), Some("1.3.0"));
     one.data("enact__install", json!({ "tool": "alice/pdf/extract@1.4.0" }));
     assert_eq!([version(&one).as_deref(), version(&two).as_deref()], [Some("1.4.0"), Some("1.3.0")]);
-    // A change that is hidden by a nearer install is not reported.
+    // The first client has its own install, which hides the project's. So only the second client is notified.
     let streams = [one.stream(), two.stream()];
     // A session's stream begins with earlier notifications. Read them first.
     told(&streams.each_ref());

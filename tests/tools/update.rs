@@ -269,7 +269,7 @@ fn a_tool_with_several_signers_keeps_its_publisher() {
     }
     homes.publish(TOOL, "1.0.0");
     user.ok(&["tool", "install", TOOL]);
-    // The order of the fingerprints does not decide.
+    // Whatever the order of the fingerprints is, the publisher does not change.
     let folder = homes.package(TOOL, "1.1.0", "");
     for name in others {
         homes.author.ok(&["tool", "sign", &folder, "--key", name]);

@@ -147,8 +147,8 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_failures_have_codes() {
     assert!(!scratch.path().join(".cache/mcpkg/tools").exists(), "a module is read in its archive");
 }
 
-/// Depending on the optimization level of the interpreter, such modules can harm a release but not a test build. So
-/// tests must use the level of releases.
+/// At some optimization levels of the interpreter, a module that asks for memory again and again could end the server. So
+/// tests must use the optimization level of releases.
 #[test]
 fn a_module_that_asks_for_memory_for_ever_ends_its_run_and_not_the_server() {
     assert!(include_str!("../../Cargo.toml").contains("\nwasmi = { opt-level = 2 }\n"), "tests run what users run");

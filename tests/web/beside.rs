@@ -1,4 +1,4 @@
-//! The console of a server: `mcpkg serve --http --console`, and the links that a terminal of the server makes.
+//! Tests the console of a server (`mcpkg serve --http --console`), which is opened with a link from `mcpkg console --link`.
 
 use regex::Regex;
 
@@ -7,7 +7,7 @@ use crate::support::http::Http;
 use crate::support::{Request, Scratch, Screen, skipped};
 use crate::workflow::runs::{code, create, execute, with_nonce};
 
-/// Makes a link at a terminal of the server, and signs a browser in with it.
+/// Gets a link to the server's console at a terminal, and signs a browser in with it. `None` without a terminal.
 fn signed_in(scratch: &Scratch, server: &Http) -> Option<Browser> {
     let mut command = scratch.command();
     command.env("TERM", "xterm-256color").args(["console", &format!("--link=http://{}", server.address)]);
@@ -20,7 +20,7 @@ fn signed_in(scratch: &Scratch, server: &Http) -> Option<Browser> {
     let token = link.captures(&shown).expect("a link")[1].to_owned();
     let mut browser = Browser { terminal, host: server.address.to_string(), cookie: String::new() };
     browser.sign_in(&token);
-    // The link works once.
+    // The link works only once.
     let page = browser.get(&format!("/login?token={token}"));
     assert_eq!(browser.press(&page.text(), "Open the console", &[]).status, 401);
     Some(browser)
@@ -37,7 +37,7 @@ fn a_request_is_approved_in_the_console_of_a_server() {
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(done.contains("Approved once"), "{done}");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
-    // What happens is told to the browser, until it signs out.
+    // The browser is notified of changes until it signs out.
     let events = server.open(&browser.request("GET", "/events"));
     let first = events.data();
     ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
@@ -68,7 +68,7 @@ fn neither_a_key_nor_another_page_opens_it() {
     for (name, value) in [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "same-site")] {
         assert_eq!(status(&post.clone().with(name, value)), 403, "{name}");
     }
-    // MCP stays as it is: a session of the console does not open it, a key does.
+    // A session of the console gives no access to `/metrics`. An access key does.
     let metrics = Request::new("GET", "/metrics").with("Host", &server.address.to_string());
     assert_eq!(status(&metrics.clone().with("Cookie", &browser.cookie)), 401);
     assert_eq!(status(&metrics.with(bearer.0, &bearer.1)), 200);

@@ -21,7 +21,7 @@ pub struct Browser {
 #[derive(Clone, Debug)]
 pub struct Form {
     pub action: String,
-    /// The names and values of its text fields.
+    /// The names and values of the form's fields, except checkboxes.
     pub fields: Vec<(String, String)>,
     /// The name, value and label of each button.
     buttons: Vec<(String, String, String)>,

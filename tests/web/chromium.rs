@@ -1,4 +1,4 @@
-//! A real browser for the console: Chromium, driven by chromedriver over its own protocol (WebDriver).
+//! Drives a real browser, Chromium, for tests of the console. It is driven through chromedriver's protocol, WebDriver.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,12 +15,12 @@ use crate::support::{Request, Scratch, skipped};
 /// How long to wait for something on a page.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name of an element in WebDriver's answers.
+/// The key of an element's id in WebDriver's answers.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 pub struct Chromium {
     driver: Child,
-    /// Kept open, because chromedriver ends when it cannot write.
+    /// The end of chromedriver's output. It is kept open, because chromedriver ends when it cannot write.
     _output: BufReader<ChildStdout>,
     address: SocketAddr,
     session: String,
@@ -30,8 +30,8 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts a browser that is signed in to the console of `other`, with a window of 1280x800; `None` if the machine has
-    /// no Chromium.
+    /// Starts a browser that is signed in to the console of `other`, with a window of 1280x800. If chromedriver or Chromium
+    /// cannot be started, reports the test as skipped and returns `None`.
     pub fn start(other: &mut Browser) -> Option<Self> {
         let profile = Scratch::new();
         let mut command = Command::new("chromedriver");
@@ -52,7 +52,7 @@ impl Chromium {
         let wanted = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
-            // A machine that is busy takes its time.
+            // Five minutes, because a busy machine is slow.
             "timeouts": { "script": 300_000, "pageLoad": 300_000 },
         });
         let mut browser = Self {
@@ -76,7 +76,7 @@ impl Chromium {
         Some(browser)
     }
 
-    /// Signs in to a console with another link of it.
+    /// Signs in to the console of `other` with another link, which that console prints after enter.
     pub fn sign_in(&mut self, other: &mut Browser) {
         other.terminal.keys("\r");
         let (host, token) = other.link(1);
@@ -134,7 +134,7 @@ impl Chromium {
         self.command("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Runs a script in the page that calls its last argument with its value.
+    /// Runs a script in the page, and returns its value. The script's last argument is a function, to which it passes the value.
     #[track_caller]
     pub fn run_async(&self, script: &str) -> Value {
         self.command("POST", "/execute/async", &json!({ "script": script, "args": [] }))
@@ -165,7 +165,7 @@ impl Chromium {
         self.command("POST", &format!("/element/{element}/value"), &json!({ "text": text }));
     }
 
-    /// Returns what the page shows.
+    /// Returns the text that the page shows.
     pub fn text(&self) -> String {
         self.run("return document.body.innerText").as_str().unwrap_or_default().to_owned()
     }
@@ -218,7 +218,8 @@ impl Chromium {
         entries.filter_map(|entry| entry["message"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Returns the accessibility tree as text: a line for each node that has a role and a name.
+    /// Returns the accessibility tree as text. Each line has the role and the name of a node. Nodes that only group or repeat text are
+    /// left out.
     pub fn tree(&self) -> String {
         let tree = self.tool("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().expect("nodes");
@@ -251,7 +252,7 @@ impl Drop for Chromium {
     }
 }
 
-/// Returns the script of axe-core, which finds faults of accessibility. It is fetched once; `None` if it cannot be had.
+/// Returns the script of axe-core, which finds accessibility faults. It is downloaded once. `None` if the download fails.
 pub fn axe() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let fetch = ". tests/support/outside.sh; npm_packages axe axe-core@4.14.1; echo there";

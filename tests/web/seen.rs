@@ -1,4 +1,4 @@
-//! The console in a real browser: what it shows, that it stays current, and what no text can make it do.
+//! Tests the console in a real browser: what its pages show, that they stay current, and that they keep to the security policy.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn same_each_time(text: &str) -> String {
     })
 }
 
-/// Finds what is wrong with a page for people who use a screen reader, a keyboard, or a small screen.
+/// A script that returns the accessibility faults that axe-core finds in a page.
 const FAULTS: &str = "
     const done = arguments[arguments.length - 1];
     const rules = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
@@ -50,7 +50,7 @@ fn pages_have_no_faults_of_accessibility_in_both_themes_and_on_a_phone() {
     let Some(chromium) = Chromium::start(&mut browser) else { return };
     let axe = axe();
     let mut pages = browser.crawl();
-    // By default, one page of each kind.
+    // By default, check only one page of each kind.
     let mut kinds = BTreeSet::new();
     pages.retain(|(address, _)| {
         let kind = address.split('?').next().unwrap_or_default().to_owned();
@@ -59,7 +59,7 @@ fn pages_have_no_faults_of_accessibility_in_both_themes_and_on_a_phone() {
     chromium.reports();
     let mut faults = Vec::new();
     for (at, (address, _)) in pages.iter().enumerate() {
-        // Each page on a phone and on a large screen, in one theme each.
+        // Check each page on a phone and on a large screen: one with the light theme, the other with the dark theme.
         let themes = if at % 2 == 0 { ["light", "dark"] } else { ["dark", "light"] };
         for (theme, (width, height)) in themes.into_iter().zip([(320, 640), (1280, 800)]) {
             chromium.size(width, height);
@@ -136,13 +136,13 @@ fn pages_stay_current_and_typed_text_stays() {
     let kept = "return [document.activeElement.id, document.activeElement.value, document.title].join()";
     let kept = chromium.run(kept);
     assert!(kept.as_str().is_some_and(|kept| kept.starts_with("q,apps,Inbox: 1 waits for you")), "{kept}");
-    // Another row moves nothing that was there.
+    // A new row does not replace the rows that were already there.
     chromium.run("window.row = document.querySelector('tbody tr')");
     let delete = json!({ "command": "hosting:apps:delete", "args": { "app_id": "app_7f3" }, "wait_s": 0 });
     execute(&mut client, delete);
     chromium.wait("Run hosting:apps:delete");
     assert_eq!(chromium.run("return window.row.isConnected && window.row.innerText.includes('create')"), true);
-    // What is decided in one tab goes from the other one.
+    // A request that is decided in one tab disappears from the other tab.
     let second = chromium.new_tab("/inbox");
     chromium.wait("2 wait for you");
     chromium.press("Deny");
@@ -151,7 +151,7 @@ fn pages_stay_current_and_typed_text_stays() {
     chromium.wait("Denied");
     chromium.switch(&first);
     chromium.wait("1 waits for you");
-    // A page of an item that is gone says so.
+    // When an item is deleted, its open page shows an error.
     chromium.switch(&second);
     chromium.open("/prompt?name=review");
     chromium.wait("Look for missing tests.");
@@ -172,7 +172,7 @@ fn a_page_that_is_older_than_what_is_stored_is_refused() {
     let id = ground.scratch.json(&["draft", "list"])["drafts"][0]["id"].as_str().expect("an id").to_owned();
     let Some(mut browser) = opened(&ground, &[]) else { return };
     let Some(chromium) = Chromium::start(&mut browser) else { return };
-    // Without scripts, a page does not follow.
+    // Without scripts, a page does not update itself.
     chromium.tool("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     chromium.open(&format!("/draft?id={id}"));
     chromium.wait("hosting:apps:list");
@@ -230,7 +230,7 @@ fn seven_tabs_share_one_stream_that_ends_with_the_last() {
         chromium.switch(tab);
         chromium.wait("prompt create one");
     }
-    // The tab that listens is closed; another one goes on.
+    // Close the tab that receives the changes. Another tab takes over.
     chromium.close(&first);
     chromium.switch(&tabs[5]);
     ground.scratch.ok(&["prompt", "create", "two", "Text."]);
@@ -250,7 +250,7 @@ fn a_console_that_ends_or_signs_out_is_noticed() {
     let Some(mut chromium) = Chromium::start(&mut browser) else { return };
     browser.terminal.keys("\u{3}");
     chromium.wait("The console does not answer");
-    // Another console on the same database, which does not know the session.
+    // Start another console on the same database. It does not know the browser's session.
     let Some(mut other) = opened(&ground, &[]) else { return };
     chromium.sign_in(&mut other);
     let first = chromium.tab();

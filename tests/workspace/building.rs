@@ -11,7 +11,7 @@ use crate::workspace::builds::{Builds, assert_gone, build, refused, runs};
 /// A command that starts another process, writes its id to the workspace's file `child`, and waits for it.
 const PARENT: &str = "build_cmd = \"sh -c 'sleep 1000 & echo $! > ../new; mv ../new ../child; wait'\"\n";
 
-/// The same, but both processes ignore SIGTERM.
+/// Like [`PARENT`], but both processes ignore SIGTERM.
 const DEAF: &str = "build_cmd = \"sh -c 'trap : TERM; (trap \\\"\\\" TERM; exec sleep 1000) & echo $! > ../new; mv ../new ../child; while :; do wait; done'\"\n";
 
 #[test]

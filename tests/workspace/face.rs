@@ -54,7 +54,7 @@ fn a_person_consents_to_destructive_calls_if_the_server_asks_for_it() {
     assert_eq!(shown["operation"], "smctl_flow_feature_finish", "{shown}");
     assert_eq!(shown["effects"], json!(["name = \"login\""]), "{shown}");
     client.finish();
-    // For a client that may ask the question itself, its user consents once.
+    // A client that supports forms asks its user, who consents once.
     let mut client = Client::spawn(&mut command);
     let info = json!({ "name": "test-client", "version": "1" });
     let capabilities = json!({ "elicitation": { "form": {} } });
@@ -299,7 +299,7 @@ fn x33_codes_of_a_missing_workspace_of_git_of_a_gate_and_of_a_spec() {
     }
 }
 
-/// X45: two servers are asked to finish one feature. One does it, and the other names the run.
+/// Two servers are asked to finish one feature. One does it, and the other names the run.
 #[test]
 fn x45_two_servers_that_finish_one_feature() {
     for modern in [false, true] {

@@ -110,7 +110,7 @@ fn the_same_over_stdio_in_both_eras() {
     }
 }
 
-/// X4: a conflict leaves every repository unchanged, byte for byte, and all conflicts are reported.
+/// A conflict leaves every repository unchanged, byte for byte, and all conflicts are reported.
 #[test]
 fn x4_a_conflict_moves_nothing_anywhere() {
     let shop = Shop::new();
@@ -141,7 +141,7 @@ fn x4_a_conflict_moves_nothing_anywhere() {
     assert_eq!(std::fs::read_to_string(shop.repo("api").join("code.txt")).expect("a file"), "one\nboth\nthree\n");
 }
 
-/// X16: the contract's example error, including its data.
+/// The error is the contract's example, including its data.
 #[test]
 fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     let shop = Shop::new();
@@ -193,7 +193,7 @@ fn errors_about_a_repository_name_it() {
     assert!(message.starts_with("api: ") && hint(&error).contains("git -C "), "{error}");
 }
 
-/// X17: a squash has one parent, the branch is deleted, and its commits survive a garbage collection.
+/// A squash has one parent, the branch is deleted, and its commits survive a garbage collection.
 #[test]
 fn x17_a_squash_has_one_parent_and_loses_no_commit() {
     let shop = Shop::new();
@@ -209,7 +209,7 @@ fn x17_a_squash_has_one_parent_and_loses_no_commit() {
     assert_eq!(shop.git(&shop.repo("lib"), &["cat-file", "-t", &tip]), "commit");
 }
 
-/// X19: a failure in one repository leaves nothing in the others.
+/// A failure in one repository leaves nothing in the others.
 #[test]
 fn x19_a_start_that_fails_in_one_leaves_nothing_in_the_others() {
     let shop = Shop::new();
@@ -232,7 +232,7 @@ fn x19_a_start_that_fails_in_one_leaves_nothing_in_the_others() {
     shop.assert_tidy();
 }
 
-/// X20: an ignored file in the way of a merge is not overwritten.
+/// An ignored file in the way of a merge is not overwritten.
 #[test]
 fn x20_an_ignored_file_in_the_way_is_not_overwritten() {
     let shop = Shop::new();
@@ -252,7 +252,7 @@ fn x20_an_ignored_file_in_the_way_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(lib.join("x.env")).expect("a file"), "mine");
 }
 
-/// X22: the attributes of the target branch apply, whatever is checked out.
+/// The attributes of the target branch apply, whatever is checked out.
 #[test]
 fn x22_the_attributes_of_the_target_count() {
     let shop = Shop::new();
@@ -271,7 +271,7 @@ fn x22_the_attributes_of_the_target_count() {
     assert_eq!(list, "base\ndevelop\nfeature");
 }
 
-/// X11: names that would leave the folder or look like options are refused before anything is done.
+/// Names that would leave the folder or look like options are refused before anything is done.
 #[test]
 fn x11_names_are_refused_first() {
     let shop = Shop::new();
@@ -283,7 +283,7 @@ fn x11_names_are_refused_first() {
     assert_eq!(shop.state(), before);
 }
 
-/// X8: for an unknown repository, the error names the nearest one.
+/// For an unknown repository, the error names the nearest one.
 #[test]
 fn x8_an_unknown_repository_is_an_error() {
     let shop = Shop::new();
@@ -293,7 +293,7 @@ fn x8_an_unknown_repository_is_an_error() {
     assert!(ran.stderr.contains("did you mean 'web'?"), "{ran}");
 }
 
-/// X46: with a git operation in progress or a lock of the index, nothing is moved.
+/// With a git operation in progress or a lock of the index, nothing is moved.
 #[test]
 fn x46_operations_in_progress_are_refused() {
     let shop = Shop::new();
@@ -327,7 +327,7 @@ fn x46_operations_in_progress_are_refused() {
     shop.assert_tidy();
 }
 
-/// X45: two commands finish one feature. One does it, and the other names the run.
+/// Two commands finish one feature. One does it, and the other names the run.
 #[test]
 fn x45_two_that_finish_one_feature() {
     let shop = Shop::new();
@@ -350,7 +350,7 @@ fn x45_two_that_finish_one_feature() {
     }
 }
 
-/// X41: arguments that only the shell has, and mistyped ones, are refused from agents.
+/// Arguments that only the shell has, and mistyped ones, are refused from agents.
 #[test]
 fn x41_arguments_of_the_shell_are_refused_from_agents() {
     let shop = Shop::new();

@@ -139,7 +139,7 @@ fn reads_run_no_program_of_a_submodule() {
     shop.git(&web.join("inner"), &["config", "filter.evil.clean", &evil]);
     std::fs::write(web.join("inner/code.txt"), "ONE\nTWO\nthree\n").expect("a file");
     reads(&shop, "a submodule");
-    // A submodule whose repository is in the work tree.
+    // Move the submodule's repository into the work tree.
     std::fs::remove_file(web.join("inner/.git")).expect("a file");
     std::fs::rename(&kept, web.join("inner/.git")).expect("renamed");
     shop.git(&web, &["config", "--file", "inner/.git/config", "--unset", "core.worktree"]);
@@ -329,7 +329,7 @@ fn a_repository_without_a_work_tree_may_have_its_configuration_elsewhere() {
     let web = shop.repo("web");
     let text = planted(&shop, &web);
     append(&web.join(".git/config"), &text);
-    // A folder with only the parts that belong to a work tree.
+    // Create a folder with only the parts that belong to one work tree.
     let bare = shop.scratch.path().join("bare");
     std::fs::create_dir_all(&bare).expect("a folder");
     std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
@@ -375,7 +375,7 @@ fn a_submodules_programs_never_run_wherever_its_repository_is() {
     shop.git(&web, &["commit", "-q", "-m", "inner"]);
     let evil = program(&shop, "inner", "cat");
     let inner = web.join(deep);
-    // Its repository is deep in the work tree, and a setting makes git look into it.
+    // Move the submodule's repository deep into the work tree. A setting makes git look into the submodule.
     let kept = web.join(".git/modules").join(deep);
     std::fs::remove_file(inner.join(".git")).expect("a file");
     std::fs::rename(&kept, inner.join(".git")).expect("renamed");

@@ -360,7 +360,7 @@ fn set_up(shop: &Shop, repo: &str, history: &History, branch: &str) {
     let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");
     let set = shop.root().join(".worktrees/login").join(path).display().to_string();
     let elsewhere = shop.scratch.path().join("elsewhere").join(repo).display().to_string();
-    // Without existing files, each file is written with the attributes of its commit.
+    // Remove all files first, so that git writes each file with the attributes of the new commit.
     let switch = |to: &[&str]| {
         shop.git(&folder, &["rm", "-q", "-r", "-f", "."]);
         shop.git(&folder, &[&["checkout", "-q", "-f"], to].concat());

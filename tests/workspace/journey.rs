@@ -53,7 +53,7 @@ fn a_team_of_the_original_continues_without_changes() {
     let undone = shop.scratch.finish(smctl(&shop).args(["flow", "undo"]));
     assert_eq!(undone.status, 0, "{undone}");
     assert_eq!(state(), before);
-    // With the original's commands: `done`, and then the release that the original never merged into develop.
+    // Finish with the original's command `done`. Then make a release, which the original never merged into develop.
     let done = shop.scratch.finish(smctl(&shop).args(["done", SPEC]));
     assert_eq!(done.status, 0, "{done}");
     let tasks = shop.root().join("ModelGate/openspec/changes").join(SPEC).join("tasks.md");

@@ -135,7 +135,6 @@ pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_
     );
 }
 
-/// X49: a start.
 #[test]
 fn x49_a_start_that_is_killed() {
     let is_after = |shop: &Shop| REPOS.map(|(repo, _)| shop.branch(repo) == "feature/login");
@@ -151,7 +150,6 @@ fn with_feature() -> Shop {
     shop
 }
 
-/// X49: a finish.
 #[test]
 fn x49_a_finish_that_is_killed() {
     let is_after = |shop: &Shop| {
@@ -167,7 +165,6 @@ fn x49_a_finish_that_is_killed() {
     sweep("feature finish", &with_feature(), &["flow", "feature", "finish", "login"], is_after);
 }
 
-/// X49: an undo.
 #[test]
 fn x49_an_undo_that_is_killed() {
     let shop = with_feature();
@@ -180,7 +177,7 @@ fn x49_an_undo_that_is_killed() {
     sweep("undo", &shop, &["flow", "undo"], is_after);
 }
 
-/// X49: a release, with the tag and both branches.
+/// A release creates a tag and changes two branches.
 #[test]
 fn x49_a_release_that_is_killed() {
     let shop = Shop::new();
@@ -197,7 +194,6 @@ fn x49_a_release_that_is_killed() {
     sweep("release finish", &shop, &["flow", "release", "finish", "1.0.0"], is_after);
 }
 
-/// X49: creating the workspace.
 #[test]
 fn x49_an_init_that_is_killed() {
     let shop = Shop::bare();
@@ -213,7 +209,7 @@ fn x49_an_init_that_is_killed() {
     sweep("workspace init", &shop, &shop.init_line(), is_after);
 }
 
-/// X49: adding a repository to the workspace.
+/// Kills `workspace add`.
 #[test]
 fn x49_an_add_that_is_killed() {
     let shop = Shop::new();
@@ -227,7 +223,7 @@ fn x49_an_add_that_is_killed() {
     sweep("workspace add", &shop, &["workspace", "add", "../origins/docs.git"], is_after);
 }
 
-/// X50: after a crash, a command with another database refuses to write and names the command that helps. If the
+/// After a crash, a command with another database refuses to write and names the command that helps. If the
 /// crash's database is lost, `workspace recover` undoes the work.
 #[test]
 fn x50_a_crash_is_found_by_a_command_with_another_database() {

@@ -4,7 +4,6 @@ use super::killed::sweep;
 use super::shop::{REPOS, Shop};
 use super::worktrees::{place, with_changes};
 
-/// X49: adding a set.
 #[test]
 fn x49_a_worktree_add_that_is_killed() {
     let is_after = |shop: &Shop| {
@@ -17,7 +16,7 @@ fn x49_a_worktree_add_that_is_killed() {
     sweep("worktree add", &Shop::new(), &["worktree", "add", "login"], is_after);
 }
 
-/// X49: removing a set that has changes in one of its worktrees.
+/// The set that is removed has changes in one of its worktrees.
 #[test]
 fn x49_a_worktree_remove_that_is_killed() {
     let is_after = |shop: &Shop| {
@@ -31,7 +30,6 @@ fn x49_a_worktree_remove_that_is_killed() {
     sweep("worktree remove", &with_changes(), &["worktree", "remove", "login", "--force"], is_after);
 }
 
-/// X49: restoring a set.
 #[test]
 fn x49_a_worktree_restore_that_is_killed() {
     let shop = with_changes();

@@ -70,7 +70,7 @@ fn no_shape_of_a_secret_comes_out_of_a_build() {
     }
     let ran = shop.run(&["-vv", "build"]);
     search("a build at the shell, with its log", &format!("{}{}", ran.stdout, ran.stderr), &secrets);
-    // This includes the server's log.
+    // The search includes the server's log, which must exist.
     assert!(log.exists());
     search_files(shop.scratch.path(), &secrets);
 }

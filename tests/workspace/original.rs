@@ -138,7 +138,7 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
 }
 
-/// X48: adding and removing a repository leaves the original's manifest unchanged, including its comments.
+/// Adding and removing a repository leaves the original's manifest unchanged, including its comments.
 #[test]
 fn x48_its_manifest_is_edited_in_place() {
     let shop = original();

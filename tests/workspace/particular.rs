@@ -98,7 +98,7 @@ fn hooks_that_a_finish_skips_are_named_and_run_on_request() {
 fn names_that_differ_only_in_case_are_refused_on_a_case_insensitive_disk() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
-    // This disk is case-sensitive.
+    // The disk of the tests is case-sensitive, so both names can be used.
     shop.ok(&["worktree", "add", "LOGIN"]);
     shop.git(&shop.repo("web"), &["config", "core.ignoreCase", "true"]);
     let (error, _) = shop.refused(&["flow", "feature", "start", "Login"]);

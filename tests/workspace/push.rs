@@ -24,7 +24,7 @@ fn a_finish_pushes_on_request() {
     }
 }
 
-/// X42: nothing is pushed without a request. If a remote has moved, its push is refused while the others are pushed.
+/// Nothing is pushed without a request. If a remote has moved, its push is refused while the others are pushed.
 /// Once the branch is repaired, the refused push can be repeated.
 #[test]
 fn x42_nothing_is_pushed_without_a_request_and_refused_pushes_can_be_repeated() {
@@ -72,7 +72,7 @@ fn x42_nothing_is_pushed_without_a_request_and_refused_pushes_can_be_repeated() 
     assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
 }
 
-/// X42: runs can be pushed in any order. What a later run already pushed is not sent again.
+/// Runs can be pushed in any order. What a later run already pushed is not sent again.
 #[test]
 fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     let shop = Shop::new();
@@ -135,7 +135,7 @@ fn an_agent_pushes_only_with_consent() {
         assert_eq!(at(repo, "develop"), shop.id(repo, "develop"));
     }
     client.finish();
-    // The server of a contract has no commands.
+    // A server with `--as smctl` offers agents no way to push.
     let mut client = Client::spawn(shop.command().args(["serve", "--as", "smctl"])).shake_hands("2025-06-18");
     let refused = client.request("tools/call", json!({ "name": "smctl_flow_push", "arguments": {} }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");

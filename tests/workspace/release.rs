@@ -2,7 +2,7 @@
 
 use super::shop::{REPOS, Shop};
 
-/// X1: a release and a hotfix are merged into main and develop, the tag is on main's merge, and the branch is deleted
+/// A release and a hotfix are merged into main and develop, the tag is on main's merge, and the branch is deleted
 /// once.
 #[test]
 fn x1_a_release_and_a_hotfix_reach_both_branches() {
@@ -83,7 +83,7 @@ fn a_changelog_file_is_written_within_the_merge() {
     assert_eq!(shop.git(&shop.repo("api"), &["status", "--porcelain"]), "");
 }
 
-/// X38: an existing tag and an invalid version are refused first.
+/// An existing tag and an invalid version are refused first.
 #[test]
 fn x38_a_taken_tag_and_a_bad_version_are_refused_first() {
     let shop = Shop::new();
@@ -114,7 +114,7 @@ fn a_release_of_a_version_that_is_tagged_is_not_started() {
     shop.ok(&["flow", "release", "start", "1.0.1"]);
 }
 
-/// X39: a hotfix gets one tag for repositories with different latest tags.
+/// A hotfix gets one tag for repositories with different latest tags.
 #[test]
 fn x39_a_hotfix_has_one_tag_over_all() {
     let shop = Shop::new();

@@ -75,7 +75,7 @@ fn a_repository_is_added_and_taken_out_and_the_rest_of_the_manifest_stays() {
     assert!(!read().contains("manual/docs") && docs.join("code.txt").exists(), "its files stay");
     let (error, _) = shop.refused(&["workspace", "remove", "docs"]);
     assert_eq!(error["code"], "E_INVALID_ARGUMENT");
-    // The folder there is taken over.
+    // The folder already exists, so `add` uses it and clones nothing.
     let data = shop.data(&["workspace", "add", &format!("{origin}=manual/docs")]);
     assert_eq!(data["repos"][0]["cloned"], false);
 }

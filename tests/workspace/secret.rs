@@ -1,4 +1,4 @@
-//! X34: tests that the password of a URL is in nothing that mcpkg answers, writes or stores.
+//! Tests that the password of a URL is in nothing that mcpkg answers, writes or stores.
 //!
 //! The tests put a password in every place that takes a URL. A server asks for the password, so it is also used. Then
 //! everything that was printed, answered, logged and stored is searched for the password in several encodings.

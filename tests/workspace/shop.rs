@@ -167,7 +167,7 @@ impl Shop {
         }
     }
 
-    /// Returns the id of a name in a repository, or an empty text.
+    /// Returns the id of the object that a name, such as a branch, stands for; an empty text if there is none.
     pub fn id(&self, repo: &str, name: &str) -> String {
         let output = self.git_command(&self.repo(repo)).args(["rev-parse", "--verify", "-q", name]).output();
         String::from_utf8_lossy(&output.expect("git starts").stdout).trim().to_owned()

@@ -165,7 +165,7 @@ fn x23_archived_specs_are_found_by_their_exact_names() {
     let found = shop.json(&["spec", "status", "barfoo"]);
     assert_eq!(found["qualified"], "_workspace:2026-01-02-barfoo");
     assert_eq!(found["phase"], "Archived");
-    // Without the date, the name means the later of two specs. Each can be found by its full name.
+    // Without its date, a name stands for the later of two archived specs. Each can be found by its full name.
     assert_eq!(shop.json(&["spec", "status", "login"])["name"], "2026-02-03-login");
     assert_eq!(shop.json(&["spec", "status", "api:2026-01-03-login"])["name"], "2026-01-03-login");
     // An open spec comes first. Two open ones need their full names.
@@ -434,7 +434,7 @@ fn a_new_spec_goes_where_the_manifest_says() {
     let (_, error) = shop.fails(&["spec", "new", "three"]);
     assert_eq!(error["code"], "E_NOT_FOUND", "{error}");
     assert!(!shop.root().join("web").exists());
-    // If the root is a repository, its tree belongs to that repository.
+    // If the workspace's root is itself a repository, specs in the root belong to that repository.
     shop.write(
         ".smctl/workspace.toml",
         "[workspace]\nname = \"a\"\n[[repos]]\nname = \"a\"\nurl = \"https://example.org/a\"\npath = \".\"\n",

@@ -33,7 +33,7 @@ impl Subscribed {
             false => Client::spawn(&mut command).shake_hands("2025-11-25"),
         };
         if modern {
-            // Only the first request is sent to the protocol engine.
+            // The server handles the first request of a connection in a different way, so do not subscribe with it.
             client.result("tools/list", json!({}));
             client.post("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": uris } }));
             client.notification("notifications/subscriptions/acknowledged");

@@ -2,7 +2,7 @@
 
 use super::shop::{REPOS, Shop};
 
-/// X40: undoing a finish restores everything.
+/// Undoing a finish restores everything.
 #[test]
 fn x40_a_finish_is_taken_back() {
     let shop = Shop::new();
@@ -118,7 +118,7 @@ fn a_run_of_another_workspace_is_not_found() {
     }
 }
 
-/// X40: if develop is checked out, its files change with the branch in both directions.
+/// If develop is checked out, its files change with the branch in both directions.
 #[test]
 fn x40_a_checked_out_target_goes_along() {
     let shop = Shop::new();

@@ -333,7 +333,7 @@ fn a_set_whose_folder_is_gone_is_listed_and_removed() {
     shop.assert_tidy();
 }
 
-/// X35: a link leads out of the workspace.
+/// A link leads out of the workspace.
 #[test]
 fn x35_no_worktree_is_made_outside_of_the_root() {
     let shop = Shop::new();
@@ -374,7 +374,7 @@ fn agents_have_the_contracts_tools_for_worktrees() {
     assert!(!place(&shop, "login", "api").exists());
 }
 
-/// X2: a start with worktrees creates all of them. If one cannot be created, the start fails and leaves no branch.
+/// A start with worktrees creates all of them. If one cannot be created, the start fails and leaves no branch.
 #[test]
 fn x2_worktrees_are_made_or_nothing_is_left() {
     let shop = Shop::new();

@@ -110,8 +110,8 @@ fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
     Some(format!("the operator {operator} with {with}"))
 }
 
-/// Whether the shift counts of a node are an input of the model and all smaller than the bit width. ONNX defines other
-/// counts since operator set 28, and tract handles them differently.
+/// Returns whether the shift counts of a node come from an input of the model, and each is at least 0 and smaller than the
+/// bit width. For other counts, tract's result differs from the one that ONNX defines since operator set 28.
 fn shifts_inside(node: &NodeProto, graph: &Graph<'_>) -> bool {
     let Some(counts) = node.input.get(1) else { return false };
     let Some((_, counts)) = graph.inputs.iter().find(|(name, _)| name == counts) else { return false };

@@ -111,8 +111,8 @@ impl CallLog {
         self.state.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Queues a line. A log that is not required loses the line if the queue is full. If it is required, `admit` has
-    /// kept the queue short enough, up to the calls that were already running.
+    /// Queues a line. If the queue is full, a log that is not required drops the line. A required log never drops a line:
+    /// while its queue is full, `admit` lets no call begin, so only the calls that already run add lines.
     pub(super) fn push(&self, line: Line) {
         if !self.required && self.state.queued.load(Ordering::Relaxed) >= MAX_QUEUED {
             self.state.lost.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Writes the audit log of a server (`serve --audit-log`): a line about each call, reads included.
 //!
-//! A call has one [`Record`], which everything that works on the call shares. When the last of them lets go of it, its
-//! line goes into a queue, and a thread writes the queue to the file. So a call waits neither for the disk nor for the
+//! Each call has one [`Record`], which is shared by all code that works on the call. When the last owner drops the record,
+//! its line goes into a queue, and a thread writes the queue to the file. So a call waits neither for the disk nor for the
 //! thread. `--audit-required` changes that: while the log cannot be written, calls are refused ([`CallLog::admit`]).
 
 mod line;

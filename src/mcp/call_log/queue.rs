@@ -1,4 +1,4 @@
-//! What the calls of a server send to the thread that writes its audit log, and what that thread tells them.
+//! Defines what calls send to the thread that writes the audit log, and what that thread reports to them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

@@ -75,7 +75,7 @@ impl Writer {
 
     fn format(&mut self, lines: Vec<Line>) {
         let (pending, count) = &mut self.pending;
-        // Most lines are of the same selection, so its project is looked up once for all of them.
+        // Consecutive lines usually have the same selection, so its project is looked up only when the selection changes.
         let mut known: Option<(Selection, Option<String>)> = None;
         for mut line in lines {
             if let Some(selection) = line.selection.take() {

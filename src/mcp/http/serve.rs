@@ -189,8 +189,8 @@ async fn serve(
     Ok(())
 }
 
-/// Returns the token that ends the server. It is cancelled some time after `stop`, if proxies need time to choose
-/// another server.
+/// Returns the token that ends the server. Without a drain time, this is `stop` itself. With a drain time, the token is
+/// cancelled that long after `stop`, so that proxies can choose another server first.
 fn drained(app: &Arc<App>, stop: &CancellationToken) -> CancellationToken {
     if app.network.drain.is_zero() {
         return stop.clone();

@@ -33,7 +33,8 @@ impl ServerHandler for Server {
 
     async fn initialize(&self, params: InitializeRequestParams, request: Request) -> Result<InitializeResult> {
         let answered = lifecycle::initialize(self, &params, &request);
-        // rmcp repeats this request in the name of another one that finds its session asleep.
+        // When a request wakes a resting session, rmcp calls `initialize` again with the record of that request. The
+        // outcome of `initialize` must not be recorded there.
         let record = record(&request.extensions).filter(|record| record.is_of("initialize"));
         recorded(record, ready(answered)).await
     }

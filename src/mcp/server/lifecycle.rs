@@ -91,8 +91,8 @@ fn instructions(config: &Config) -> String {
     sentences.join(" ")
 }
 
-/// Refuses a client that is mcpkg itself and runs this server as a plugin of the same database. Such a client would get
-/// its own commands as those of a plugin.
+/// Refuses a client that is mcpkg itself and runs this server as a plugin of the same database. Otherwise mcpkg would offer
+/// its own commands a second time, as commands of the plugin.
 pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilities>) -> Result<(), ErrorData> {
     let experimental = capabilities.and_then(|capabilities| capabilities.experimental.as_ref());
     let Some(of) = experimental.and_then(|experimental| experimental.get(PLUGIN_OF)?.get("database")?.as_str()) else {

@@ -115,7 +115,7 @@ impl Relevant {
         let name = project.map(|project| project.name.as_str());
         let mut relevant = Self { changes: Changes::NO_LIST, anything: false };
         for event in events {
-            // A newer version may have operations that this version does not know.
+            // A newer version of mcpkg may have recorded an operation that this version does not know.
             let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
             let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
             let done = event.outcome == "ok";

@@ -232,7 +232,7 @@ fn concerns_live(change: &Change) -> bool {
     let groups: Vec<_> =
         crate::DOMAINS.resources().filter_map(|resource| resource.live.map(|live| live.group)).collect();
     events.iter().filter(|event| event.outcome == "ok").any(|event| {
-        // A newer version may have operations that this version does not know.
+        // A newer version of mcpkg may have recorded an operation that this version does not know.
         let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
         operation.is_none_or(|entry| groups.contains(&entry.group))
     })

@@ -84,8 +84,8 @@ impl Tool {
         }
     }
 
-    /// Returns the operation whose rate limit a call counts towards: the tool itself, or the operation that runs its
-    /// commands.
+    /// Returns the operation whose rate limit a call counts towards. A tool that is an operation has its own limit. Another
+    /// tool that runs commands counts towards the operation that its consent requests name.
     pub(in crate::mcp) fn counts_as(&self) -> Option<&'static Entry> {
         match self {
             Tool::Operation(entry) => Some(entry),

@@ -21,7 +21,7 @@ enum Step {
     /// Enables or disables a module.
     Enable(u8, bool),
     Deploy(&'static str),
-    /// Edits a deployed file. The next steps change its mode, delete it, or replace it with a link.
+    /// Edits a deployed file. `Chmod` changes the mode of one, `Delete` deletes one, and `Link` replaces one with a link.
     Edit(usize, String),
     Chmod(usize, u32),
     Delete(usize),

@@ -161,7 +161,8 @@ fn a_signature_outside_the_certificates_lifetime_does_not_count() {
     for outside in [-1, -LIFE, LIFE + 1, LIFE * 1_000, i64::from(u32::MAX)] {
         assert!(refused(&logged(outside)).starts_with("the bundle does not verify"), "{outside}");
     }
-    // The root trusts the instance only from a later time. The certificate log has the certificate after one second.
+    // The certificate log has the certificate after one second. A root that trusts the log only from second 2 on does not
+    // accept the bundle.
     let bundle = authority.bundle(&Order::by_alice(&made)).to_string();
     let root = |from| {
         let text = authority.root_from(from);

@@ -138,7 +138,7 @@ impl Thirty {
     fn check_rest(&self, when: &str) {
         let scratch = &self.ground.scratch;
         let Some(killed) = self.run() else {
-            // The run did not start, so its nonce is still valid. If using it was interrupted, it needs another
+            // The run did not start. Approve its request again, because the kill may have interrupted the use of the
             // approval.
             assert!(self.ground.api.seen().is_empty(), "{when}: it was not begun");
             let id = self.arguments["nonce"].as_str().and_then(|nonce| nonce.split('.').next()).expect("an id");

@@ -1,4 +1,5 @@
-//! Tests for the original's defects with the index of commands, by their numbers.
+//! Tests that defects of contract 004's original are fixed: the index of commands. Each test's name begins with the defect's
+//! number.
 
 use mcpkg_workflow::commands::reachable;
 use mcpkg_workflow::source::{Commands, Resolved};

@@ -47,7 +47,7 @@ fn own_commands_need_consent_only_if_their_tools_do() {
     let read = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
     assert_eq!((code(&read), &read["state"]), ("ok", &json!("succeeded")), "{read}");
     assert!(read.get("run").is_none(), "nothing is kept of a read: {read}");
-    // The tools of these operations need no consent either.
+    // The tools of these operations need no consent, so the operations need none as commands either.
     let create = json!({ "command": "mcpkg:prompt:create", "args": { "name": "n", "content": "x" } });
     let skill = json!({ "name": "pdf", "description": "Reads PDFs", "content": "Read them" });
     let skill = json!({ "command": "mcpkg:skill:create", "args": skill });

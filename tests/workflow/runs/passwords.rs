@@ -300,7 +300,7 @@ const WORKFLOW: &str = "workflow: signs_in\n\
 fn inputs() -> Value {
     json!({
         "who": "planted-who-4731",
-        // Longer than the part of a value that a reason shows.
+        // This value is longer than the part of a value that messages show.
         "secretly": format!("planted-secretly-{}", "4732".repeat(30)),
         "password": "planted-password-4733",
         "all": { "people": arguments()["users"], "vault": { "x": "planted-in-an-input-4734" }, "name": "seen" },

@@ -117,7 +117,7 @@ fn the_next_step_is_a_retry_only_if_that_may_help() {
         (500, "retry_command"),
     ] {
         ground.api.reset();
-        // mcpkg sends a few more requests to a busy API.
+        // mcpkg repeats a request to a busy API a few times, so several answers have to fail.
         ground.api.trouble_after(1, Trouble::Status(status, vec![], "no"));
         ground.api.trouble((0..9).map(|_| Trouble::Status(status, vec![], "no")));
         let failure = error(&ground.scratch.run(&RUN));

@@ -89,7 +89,7 @@ fn odd(random: &mut Random) -> String {
             5 => format!("\u{1b}]52;c;{}\u{7}", "QQ==".repeat(random.below(9))),
             6 => FORGED.to_owned(),
             7 => format!("{FORGED:<80}"),
-            // Without the end of a question, because the test waits for that.
+            // The end of a real question is missing here, because the test waits for that end.
             8 => "Run hosting:apps:list (reads: GET http://127.0.0.1:9/). Consent to it? ".to_owned(),
             9 => ["\u{202e}", "\u{2066}", "\u{61c}", "\u{200b}", "\u{ad}", "\u{3164}", "\u{feff}"][random.below(7)]
                 .repeat(count),
@@ -109,7 +109,7 @@ fn hostile_texts_in_consents_do_not_hide_the_request() {
     let mut asked_here = 0;
     let mut cases = Cases::new("texts in consents", 12);
     while cases.more() {
-        // A database keeps requests for an hour, and at most 1,000 of them.
+        // A database keeps requests for an hour, and at most 1,000 of them. So take a new database in time.
         asked_here += 1;
         if asked_here % 900 == 0 {
             assert_eq!(ground.changes(), 0);

@@ -162,7 +162,7 @@ fn a_draft_with_an_outdated_base_is_stale_until_it_is_edited() {
     assert_eq!((&details["base_revision"], &details["revision"]), (&json!(1), &json!(2)));
     let diff = details["diff"].as_str().expect("a diff");
     assert!(diff.contains("-description: Keeps a note") && diff.contains("+description: Keeps one note"), "{diff}");
-    // The editor shows the other change. If the text is left as it is, the draft stays stale.
+    // The editor shows the other change. If the text is saved unchanged, the draft stays stale.
     let edit = |editor: &str| scratch.finish(scratch.command().env("EDITOR", editor).args(["draft", "edit", &id]));
     let left = edit("grep -q '^#| +description: Keeps one note'");
     assert!(left.status == 0 && left.stdout.contains("is unchanged"), "{left}");
@@ -333,7 +333,7 @@ fn a_plan_of_a_draft_with_errors_names_them_all_and_plans_the_rest() {
     let shown = scratch.run(&["draft", "plan", &id]).stdout;
     let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text}: {shown}"));
     assert!(place("[unknown_with_key]") < place("[unknown_command]") && place("[unknown_command]") < place("keep\t"));
-    // Runs are as strict as before, and so is the `dry_run` tool.
+    // Only `draft plan` accepts a text with errors. The `dry_run` tool still refuses it.
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let (text, failed) = client.call("dry_run", json!({ "yaml": text }));
     assert!(failed && text.contains("E_WORKFLOW_INVALID"), "{text}");

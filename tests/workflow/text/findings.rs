@@ -124,7 +124,7 @@ fn x27_what_an_argument_accepts_and_prefers_is_checked() {
     );
     let prefer = only(&steps("name"), "prefer_not_used");
     assert_eq!(prefer.hint.as_deref(), Some("use the field `id` instead"));
-    // A field without a described type may contain anything.
+    // A field without tags is checked only by its type: `ready` is a boolean.
     assert_eq!(places(&steps("ready")), [("template_type_mismatch", 6, 17)]);
 }
 

@@ -27,7 +27,7 @@ fn conflicted(shop: &Shop, folder: &Path) {
     assert!(!merged.status.success());
 }
 
-/// X46: the lock of a ref, and the lock of the index of a work tree on the branch.
+/// Tests the lock of a ref, and the lock of the index of a work tree that has the branch checked out.
 #[test]
 fn x46_locks_of_other_gits_are_refused_before_anything_moves() {
     let shop = imported::on_develop();
@@ -69,7 +69,7 @@ fn a_branch_that_cannot_be_deleted_stays_and_is_reported() {
     assert_finished(&shop);
 }
 
-/// X46: conflicts in the index, with and without a merge in progress.
+/// Tests conflicts in the index, with and without a merge in progress.
 #[test]
 fn x46_conflicts_are_refused_before_anything_moves() {
     let shop = imported::on_develop();
@@ -84,7 +84,7 @@ fn x46_conflicts_are_refused_before_anything_moves() {
     assert_finished(&shop);
 }
 
-/// X46: an operation in progress in another work tree on develop or on the branch.
+/// Tests a git operation that is in progress in another work tree, on develop or on the branch.
 #[test]
 fn x46_an_operation_in_progress_in_another_work_tree_is_refused() {
     let shop = imported::with_feature();
@@ -111,7 +111,7 @@ fn x46_an_operation_in_progress_in_another_work_tree_is_refused() {
     assert_eq!(shop.id("web", "feature/login"), "");
 }
 
-/// X45: two features at the same time are finished one after the other.
+/// Two features that are finished at the same time are finished one after the other.
 #[test]
 fn x45_two_features_at_the_same_time_are_both_finished() {
     let shop = imported::on_develop();

@@ -56,7 +56,7 @@ fn a_switch_that_fails_halfway_is_taken_back_with_its_files() {
     assert_eq!(REPOS.map(|(repo, _)| shop.branch(repo)), ["feature/more"; 3].map(str::to_owned));
 }
 
-/// What somebody wrote to a file of the checkout in the meantime is kept and reported.
+/// If somebody writes to a file during the checkout, the new content is kept and reported.
 #[test]
 fn files_written_in_the_meantime_stay() {
     let shop = imported::on_develop();
@@ -76,7 +76,7 @@ fn files_written_in_the_meantime_stay() {
     shop.assert_tidy();
 }
 
-/// What follows the merge is not undone: if a work tree cannot leave the branch, the branch is kept.
+/// A failure after the merge does not undo the merge: if a work tree cannot leave the branch, the branch is kept.
 #[test]
 fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     let shop = imported::with_feature();

@@ -7,7 +7,7 @@ use crate::workspace::killed::{Killer, killed_at};
 use crate::workspace::shop::{REPOS, Shop};
 use crate::workspace::spec;
 
-/// X49: a sync. Each clone is complete or missing, and each branch is at its old or its new commit.
+/// After a killed sync, each clone is complete or missing, and each branch is at its old or its new commit.
 #[test]
 fn x49_a_sync_that_is_killed() {
     let shop = Shop::new();
@@ -67,7 +67,7 @@ fn sweep_calls(shop: &Shop, line: &[&str], folder: &Path, is_after: impl Fn() ->
             let after = is_after();
             afters += usize::from(after);
             let ran = shop.run(line);
-            // The first run or this one has done the work.
+            // Either the killed run or this one has done the work.
             assert!(ran.status == 0 || after, "{call} {nth}: {ran}");
             assert!(is_after(), "{call} {nth}");
             let stray: Vec<_> =

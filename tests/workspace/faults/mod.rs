@@ -1,5 +1,5 @@
-//! Tests of failures in the middle: all repositories are as before or as after, the error says what to do, and when
-//! that is done the same command succeeds.
+//! Tests of failures in the middle of a command: all repositories are as before or as after. The error says what to do,
+//! and after that, the same command succeeds.
 
 mod busy;
 mod database;

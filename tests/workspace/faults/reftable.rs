@@ -48,7 +48,6 @@ fn x47_a_flow_over_refs_in_tables_is_all_or_nothing() {
     shop.assert_tidy();
 }
 
-/// X49 with reftables.
 #[test]
 fn x49_a_finish_over_refs_in_tables_that_is_killed() {
     let Some(shop) = migrated(imported::on_develop()) else { return };
