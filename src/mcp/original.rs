@@ -38,7 +38,7 @@ impl Followed {
     /// state.
     pub(super) fn keep_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // This runs before the files are read, so that the next check finds a change made while they are read.
+        // Look at the files before they are read, so that the next check finds a change that is made during the read.
         let now = (self.original.look)();
         if now.is_some() && now == state.taken {
             return;

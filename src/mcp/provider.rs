@@ -1,6 +1,6 @@
 //! Defines providers of data tools: tools that come from a domain's rows, or from a program that embeds the server.
 //!
-//! One such program runs the conformance suite.
+//! The server for the conformance suite, in `tests/conformance`, is such a program.
 
 use std::fmt;
 use std::sync::Arc;

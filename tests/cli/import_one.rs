@@ -144,7 +144,7 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
         scratch.ok(&["import", "--documents", "repo/servers.json", "--as", kind]);
         assert_no_token(&scratch, kind);
     }
-    // Nor does it get the token from a configuration that is one of a skill's files.
+    // The database does not get the token from a configuration file that belongs to a skill either.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
     scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);

@@ -70,7 +70,7 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.keys("\r");
     screen.wait("STEP 1  apps_create");
     screen.wait("POST /apps");
-    // Its region becomes a new input of the workflow.
+    // The step's argument `region` becomes a new input of the workflow.
     select(&mut screen, "region");
     screen.keys("\r");
     screen.wait("a new input");

@@ -222,7 +222,7 @@ fn sha_256_is_computed_in_one_place() {
 
 #[test]
 fn files_are_read_in_one_place() {
-    // These open a file or folder to sync it to disk, or a pipe of the shell.
+    // These calls open a file or folder to sync it to disk, or a pipe of the shell.
     const OTHERWISE: [&str; 3] =
         ["base/src/platform/unix/files.rs", "store/src/blobs/new_content.rs", "base/src/disk/mod.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {

@@ -218,7 +218,7 @@ fn a_rule_goes_back_to_its_own_agent_unchanged() {
         let target = if agent == "copilot" { "vscode" } else { agent };
         place.deploy(&["--target", target]);
         assert_eq!(place.read(&format!("root/{path}")), text, "{agent}");
-        // The other agents' files contain none of this agent's own keys.
+        // The files for the other agents contain none of the target's own keys.
         for other in ["claude_code", "cursor", "vscode"].into_iter().filter(|other| *other != target) {
             place.data(&["rollback", "--to", "pristine", "--yes"]);
             place.deploy(&["--target", other]);

@@ -211,7 +211,7 @@ fn d12_a_link_at_the_destination_needs_adopt_and_is_never_followed() {
     assert!(word(&error["message"]).contains("link"), "{error:#}");
     assert!(std::fs::read_dir(place.scratch.path().join("outside")).expect("a folder").next().is_none());
 
-    // Nor does it write through a link that leads out of the deploy root.
+    // mcpkg does not write through a link that leads out of the deploy root either.
     let place = Place::with_repo(&["cursor: project"], &[("instructions:a", "Ours\n")]);
     std::fs::create_dir(place.scratch.path().join("outside")).expect("a folder");
     symlink(place.scratch.path().join("outside"), place.root().join(".cursor")).expect("a link");

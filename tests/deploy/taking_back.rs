@@ -30,7 +30,7 @@ fn d05_a_rollback_neither_overwrites_nor_deletes_a_users_edits_without_adopt() {
         let told = place.ok(&["rollback", "--to", to, "--dry-run"]);
         assert!(told.ends_with("1 needs --adopt\n"), "{told}");
     }
-    // The same holds for an agent.
+    // A rollback by an agent needs `adopt` too.
     let mut client = place.server(&["--as", "agentpack"]);
     tool_refused(&mut client, "rollback", json!({ "to": first, "yes": true }), "E_ADOPT_CONFIRM_REQUIRED");
     assert_eq!(place.tree(), edited);

@@ -183,8 +183,8 @@ fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
     assert!(ran.stdout == "newer" || ran.status == 1, "an old state was served: {ran}");
 }
 
-/// Such a server can write as soon as the file system allows it. From then on, `restore` also notices that the server
-/// uses the database.
+/// A server that started without write access can write as soon as the file system allows it. From then on, `restore`
+/// also notices that the server uses the database.
 #[test]
 fn a_server_that_began_without_write_access_writes_once_it_may() {
     let scratch = Scratch::new();

@@ -298,7 +298,7 @@ fn the_next_run_removes_the_input_files_of_a_killed_run() {
         let mut given = left().map(|folder| folder.join("given-0"));
         given.find(|file| std::fs::read(file).is_ok_and(|bytes| bytes == b"a secret"))
     });
-    // Another run at the same time leaves the file alone.
+    // Another run at the same time does not remove the input file.
     assert_eq!(user.finish(&mut run("")).status, 0);
     assert!(given.exists() && left().count() == 1);
     killed.kill().and_then(|()| killed.wait()).expect("killed");

@@ -260,7 +260,7 @@ fn a_full_disk_is_reported_and_stops_calls_if_the_log_is_required() {
         if !required {
             metrics("mcpkg_audit_log_failing");
         }
-        // With space again, the waiting lines are written, and calls go on.
+        // When the disk has space again, the waiting lines are written, and calls are accepted.
         let before = lines(&log).len();
         std::fs::remove_file(&filler).expect("the filler goes");
         eventually("calls go on", || (ready().text() == "ready\n" && ask().status == 200).then_some(()));

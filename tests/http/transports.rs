@@ -379,7 +379,7 @@ fn only_the_revision_that_knows_events_without_data_gets_them() {
         let session = begun.header("mcp-session-id").expect("a session").to_owned();
         let told = http::message("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         server.send(&told.with("Mcp-Session-Id", &session));
-        // This call is not hot, so rmcp answers it with a stream.
+        // mcpkg's fast path does not answer calls of `search_content`, so rmcp answers with a stream.
         let call = json!({ "name": "search_content", "arguments": { "query": "again" } });
         let called = server.send(&http::in_session("/mcp", &session, "tools/call", call));
         assert_eq!(called.text().split("\n\n").any(empty), knows, "{revision}: {}", called.text());

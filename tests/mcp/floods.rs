@@ -36,7 +36,7 @@ fn requests_that_wait_for_their_id_are_bounded() {
     let mut client = Client::legacy(&scratch, "2025-11-25");
     let text = "x".repeat(64 << 10);
     let before = memory(client.pid(), "VmRSS");
-    // This sends 250 MiB of requests with one id. The server stops reading its input instead of keeping them all in
+    // The client sends 250 MiB of requests with one id. The server stops reading its input instead of keeping them all in
     // memory.
     const COUNT: usize = 4000;
     let writes =

@@ -148,7 +148,7 @@ fn a_client_without_forms_gets_the_command_for_a_person() {
     assert!(refused.get("structuredContent").is_none(), "an outputSchema is of what it puts out: {refused}");
     let id = error["details"]["consent"].as_str().expect("an id").to_owned();
     assert!(refused["content"][0]["text"].as_str().is_some_and(|text| text.contains(&id)), "{refused}");
-    // The same call returns the same request.
+    // A second call gets the same consent request.
     let again = client.result("tools/call", call());
     assert_eq!(again["_meta"]["mcpkg/error"]["details"]["consent"], id);
     assert_eq!(client.wait(std::time::Duration::ZERO), Wait::Nothing);

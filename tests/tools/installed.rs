@@ -209,7 +209,7 @@ fn a_toolset_limits_lists_and_calls() {
     assert_eq!((&installed["success"], &installed["exposed"]), (&json!(true), &json!(false)));
     let names = listed(&mut client);
     assert!(names.contains(&"alice__pdf__extract".to_owned()) && !names.contains(&"bob__other".to_owned()));
-    // Such a tool cannot be called either.
+    // A tool that is not shown cannot be called either.
     let call = json!({ "name": "bob__other", "arguments": { "file": "x" } });
     let refused = client.result("tools/call", call);
     assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");

@@ -114,7 +114,7 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
         let outcome = sandbox.run(&["sh", "-c", script]).expect("a run");
         assert!(outcome.stdout.trim().parse::<u64>().expect("a size") <= 17 << 20);
         assert_eq!((outcome.files.len(), outcome.left_out.len()), (64, 16));
-        // This file exceeds the limit for file sizes.
+        // The script writes a file that exceeds the limit for file sizes.
         let script = "head -c 300000000 /dev/zero > /tmp/large";
         let error = sandbox.run(&["sh", "-c", script]).expect_err("too large");
         assert!(matches!(error.code(), Code::ToolFailed | Code::ToolLimit), "{error:?}");

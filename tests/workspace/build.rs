@@ -191,7 +191,7 @@ fn x31_an_output_of_100_mib_needs_little_memory() {
     reset_peak(client.pid());
     let before = memory(client.pid(), "VmHWM");
     let id = client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));
-    // This may take longer than the usual time limit of tests.
+    // The answer may take longer than the usual time limit of tests.
     let answer = loop {
         match client.wait(std::time::Duration::from_secs(60)) {
             crate::support::Wait::Line(line) if line["id"] == id => break line,

@@ -261,7 +261,7 @@ fn x34_a_password_that_clones_is_found_nowhere() {
     watched.run(&["workspace", "add", &missing]);
     watched.run(&["workspace", "add", &urls[2]]);
     assert!(shop.repo("web").join("code.txt").exists());
-    // The same folder again, and addresses that are not repositories.
+    // Add the same repository again, and addresses that are not repositories.
     watched.run(&["workspace", "add", &urls[2]]);
     watched.run(&["workspace", "add", &format!("http://ada:{IN_URL}@127.0.0.1:1/more.git")]);
     watched.run(&["workspace", "add", &format!("foo://ada:{IN_URL}@127.0.0.1/more.git")]);

@@ -295,7 +295,7 @@ fn x40_a_removal_is_undone() {
     let again = std::fs::read_to_string(shop.repo("lib").join(".git/config")).expect("a file");
     assert_eq!(again.contains("[branch \"feature/login\"]"), config.contains("[branch \"feature/login\"]"));
     shop.assert_tidy();
-    // The same command undoes an add.
+    // `flow undo` also undoes an add.
     shop.ok(&["worktree", "add", "more"]);
     shop.ok(&["flow", "undo"]);
     assert!(!shop.root().join(".worktrees/more").exists() && shop.id("web", "feature/more").is_empty());

@@ -1,4 +1,4 @@
-//! Opens the audit log of a server, takes its lines, and refuses calls while it cannot be written.
+//! Opens the audit log of a server, queues its lines, and refuses calls while a required log cannot be written.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};

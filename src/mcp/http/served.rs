@@ -317,7 +317,7 @@ impl Sending {
             if self.range.is_empty()
                 && let Some(sent) = self.sent.take()
             {
-                // This may have to wait for other writers, so it runs in the background.
+                // Run `sent` in the background, because it may have to wait for other writers.
                 let store = self.whole.clone();
                 drop(tokio::task::spawn_blocking(move || sent(&store)));
             }

@@ -89,7 +89,7 @@ async fn run<T: Send + 'static>(
     let sender = Arc::new(Mutex::new(Some(sender)));
     let deliver = move |answer| {
         if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // This fails if the caller no longer waits.
+            // Sending fails if the caller no longer waits for the answer.
             drop(sender.send(answer));
         }
     };

@@ -191,7 +191,7 @@ impl Hub {
     ) {
         let (hub, reach) = (Arc::clone(self), Arc::clone(config));
         let uris = context.accepted().resource_subscriptions.clone();
-        // This runs on a blocking thread, because it queries the database and git, which may take a while.
+        // Subscribe on a blocking thread, because subscribing queries the database and git, which may take a while.
         let subscribing = tokio::task::spawn_blocking(move || {
             let subscriber = hub.subscribe_to(&reach, uris.iter().flatten());
             let missed = hub.since() != since;

@@ -41,7 +41,7 @@ fn support(request: &CallToolRequestParams) -> TaskSupport {
     match request.name.as_ref() {
         "slow_compute" => TaskSupport::Optional,
         "failing_job" | "protocol_error_job" | "confirm_delete" | "multi_input" => TaskSupport::Required,
-        // Its first round asks for input. Only later rounds are tasks.
+        // The first call of this tool asks for input. Only the calls with that input are tasks.
         "test_tool_with_task" if request.input_responses.is_some() => TaskSupport::Required,
         _ => TaskSupport::Never,
     }

@@ -131,7 +131,7 @@ fn a_backup_of_the_middle_of_a_deploy_undoes_nothing_where_it_is_restored() {
     };
     assert_ne!(ran.status, 0, "{ran}");
     let middle = big.ground.tree();
-    // The same database on another machine, or for another user, where the records are missing.
+    // Move the records away, as if the database were on another machine or used by another user.
     let state = big.ground.scratch.state();
     let elsewhere = state.with_file_name("elsewhere");
     std::fs::rename(&state, &elsewhere).expect("a rename");

@@ -165,7 +165,7 @@ fn requests_to_a_busy_server_are_retried_if_that_is_safe() {
         ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
     }
     assert_eq!(ground.api.count("POST /api/v1/apps"), 4);
-    // It also does not retry if the wait would exceed the call's timeout.
+    // mcpkg does not retry either if the wait would exceed the call's timeout.
     ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "20"]);
     ground.api.trouble([Trouble::Status(503, vec![("retry-after", "30".to_owned())], "")]);
     ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");

@@ -208,8 +208,8 @@ fn a_run_that_is_killed_after_any_commit_sends_nothing_twice() {
         killed += 1;
         thirty.check_rest(&format!("killed at commit {n}"));
     }
-    // There is at least one commit for each of the 28 steps that run: it records a step's result and the next step's
-    // start.
+    // Each of the 28 steps that run makes at least one commit, which records the step's result and the start of the next
+    // step.
     assert!(killed * kill_stride() >= 28, "only {killed} were killed");
 }
 

@@ -175,7 +175,7 @@ fn killed_after(ground: &Ground, requests: usize) {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let mut arguments = approved(ground, &mut client);
     arguments["wait_s"] = json!(0);
-    // This starts the run. The kill interrupts one of its requests.
+    // The call starts the run. The kill interrupts one of the run's requests.
     execute(&mut client, arguments);
     eventually("the requests came", || (ground.api.seen().len() >= requests).then_some(()));
     client.kill();

@@ -39,7 +39,7 @@ fn a_widened_consent_covers_only_reads_of_the_catalog_by_its_caller() {
     assert_eq!(code(&execute(&mut client, json!({ "yaml": text }))), "E_CONSENT_REQUIRED", "not of that catalog alone");
     let trail = ground.scratch.ok(&["events"]);
     assert!(trail.contains("consent.widen") && trail.contains("consent.reads"), "{trail}");
-    // Another project still needs consent.
+    // In another project, the same read still needs consent.
     ground.scratch.ok(&["project", "create", "other"]);
     let mut other = Client::start(&ground.scratch, &["--project", "other"]).shake_hands("2025-06-18");
     assert_eq!(code(&execute(&mut other, list())), "E_CONSENT_REQUIRED");
