@@ -239,6 +239,20 @@ fn a_file_whose_name_some_disks_refuse_is_reported() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_name_that_is_not_text_is_escaped() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "one", "One.\n"]);
+    fs::create_dir(scratch.path().join("team")).expect("a folder");
+    let odd = scratch.path().join("team").join(std::ffi::OsStr::from_bytes(b"a\n\x1b[31m\xe9.md"));
+    fs::write(odd, "text\n").expect("a file");
+    let ran = scratch.run(&["sync", "team"]);
+    assert_eq!(ran.status, 0, "{ran}");
+    assert!(ran.stderr.contains("`a\\n\\u{1b}[31m\u{fffd}.md` cannot be synced"), "{ran}");
+}
+
+#[test]
 fn the_file_of_a_prompt_follows_its_name() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "one", "One.\n", "-d", "First"]);

@@ -57,7 +57,8 @@ impl Disk {
         let mut paths = BTreeSet::new();
         for path in walked.files {
             let Some(relative) = relative(top, &path) else {
-                self.unnamed.push(path.strip_prefix(top).unwrap_or(&path).display().to_string());
+                let shown = path.strip_prefix(top).unwrap_or(&path).display().to_string();
+                self.unnamed.push(shown.escape_debug().to_string());
                 continue;
             };
             let name = relative.rsplit('/').next().unwrap_or_default();
@@ -83,7 +84,8 @@ impl Disk {
                 self.others.insert(relative);
             }
         }
-        // An import skips some folders because of their names, but the project may have items with files in them.
+        // Record skipped files and ignored folders. Folders that are skipped only because of their names are not recorded,
+        // because the project may have items with files in them.
         let is_closed = |left: &walk::Left| left.below.is_none() || left.reason == Reason::Ignored;
         for left in walked.left_out.into_iter().filter(is_closed) {
             self.others.extend(relative(top, &left.path));
