@@ -130,12 +130,12 @@ impl Peer {
         cpu(self.child.id())
     }
 
-    /// Returns the number of the process's bytes that are in memory.
+    /// Returns the size of the process's resident memory in bytes.
     pub fn resident(&self) -> u64 {
         resident(self.child.id())
     }
 
-    /// Returns the highest number of the process's bytes that were in memory at once.
+    /// Returns the largest size of the process's resident memory so far, in bytes.
     pub fn peak(&self) -> u64 {
         status(self.child.id(), "VmHWM:")
     }
@@ -170,12 +170,12 @@ pub fn cpu_with_children(process: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Returns the number of a process's bytes that are in memory.
+/// Returns the size of a process's resident memory in bytes.
 pub fn resident(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 
-/// Returns the highest number of a process's bytes that were in memory at once; `None` once the process has ended.
+/// Returns the largest size of a process's resident memory so far, in bytes; `None` once the process has ended.
 pub fn peak(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

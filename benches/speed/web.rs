@@ -1,4 +1,4 @@
-//! Starts a server over HTTP, and implements a minimal client that uses one connection.
+//! Starts an HTTP server, and implements a minimal client that uses one connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -73,7 +73,7 @@ impl Web {
         cpu(self.child.id())
     }
 
-    /// Returns the number of the server's bytes that are in memory.
+    /// Returns the size of the server's resident memory in bytes.
     pub fn resident(&self) -> u64 {
         resident(self.child.id())
     }
@@ -149,7 +149,7 @@ impl Connection {
         Ok(Answer { status, head, body })
     }
 
-    /// Begins a session of the revision 2025-11-25 and returns its id.
+    /// Begins a session in MCP's revision 2025-11-25 and returns its id.
     pub fn session(&mut self) -> String {
         let hello = json!({
             "protocolVersion": "2025-11-25",
@@ -238,7 +238,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
-/// Returns a request of the revision 2026-07-28.
+/// Returns a request in MCP's revision 2026-07-28.
 pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     let name = parameters["name"].as_str().or(parameters["uri"].as_str());
     let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
@@ -255,7 +255,7 @@ pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     )
 }
 
-/// Returns a request in a session of the revision 2025-11-25. An empty `session` means that there is none yet.
+/// Returns a request for a session in MCP's revision 2025-11-25. An empty `session` means that there is none yet.
 pub fn in_session(session: &str, method: &str, parameters: Json) -> Vec<u8> {
     let headers = match session {
         "" => String::new(),

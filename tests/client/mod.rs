@@ -1,4 +1,5 @@
-//! Tests of `mcpkg client`: writing an agent's own configuration, taking it back, and trying it.
+//! Tests of `mcpkg client`: adding mcpkg to an agent's own configuration, removing it again, and checking that the server
+//! works.
 
 mod checks;
 mod entries;
@@ -70,7 +71,7 @@ fn ok(ground: &Ground, arguments: &[&str]) -> String {
 
 #[track_caller]
 fn data(ground: &Ground, arguments: &[&str]) -> Value {
-    // `output` does not replace this machine's paths, as `Scratch::finish` does.
+    // Unlike `Scratch::finish`, `output` does not replace this machine's paths.
     let output = command(ground).args(arguments).arg("--json").output().expect("mcpkg starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "mcpkg client {}: {said}", arguments.join(" "));

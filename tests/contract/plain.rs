@@ -100,7 +100,7 @@ fn texts_are_plain() {
 /// Adds the refused parts in the help of a command and its subcommands.
 fn helps(command: &mut clap::Command, faults: &mut Vec<String>) {
     let help = command.render_long_help().to_string();
-    // A sentence may continue in the next row.
+    // A sentence may continue on the next line.
     let help = Regex::new(r"\b\n *\b").expect("a pattern").replace_all(&help, " ");
     faults.extend(refused(&help).into_iter().map(|part| format!("{}: {part}", command.get_name())));
     command.get_subcommands_mut().for_each(|inner| helps(inner, faults));

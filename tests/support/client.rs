@@ -61,19 +61,19 @@ impl Client {
         Self { child, input, lines, seen: Vec::new(), next: 1, modern: false, capabilities: json!({}) }
     }
 
-    /// Starts a server and does the handshake of the revision `version`.
+    /// Starts a server and does the handshake of MCP's revision `version`.
     pub fn legacy(scratch: &Scratch, version: &str) -> Self {
         Self::start(scratch, &[]).shake_hands(version)
     }
 
-    /// Starts a server and uses the revision 2026-07-28, in which every request carries the client's metadata.
+    /// Starts a server and uses MCP's revision 2026-07-28, in which every request carries the client's metadata.
     pub fn modern(scratch: &Scratch) -> Self {
         let mut client = Self::start(scratch, &[]);
         client.modern = true;
         client
     }
 
-    /// Starts `command` as a server and uses the revision 2026-07-28, as a client with these capabilities.
+    /// Starts `command` as a server and uses MCP's revision 2026-07-28, as a client with these capabilities.
     pub fn modern_with(command: &mut Command, capabilities: Value) -> Self {
         let mut client = Self::spawn(command);
         client.modern = true;
@@ -81,7 +81,7 @@ impl Client {
         client
     }
 
-    /// Does the handshake of the revision `version`.
+    /// Does the handshake of MCP's revision `version`.
     pub fn shake_hands(self, version: &str) -> Self {
         self.shake_hands_as("test-client", version)
     }
@@ -245,7 +245,7 @@ impl Drop for Client {
     }
 }
 
-/// The key of the metadata in which a client declares its capabilities in the revision 2026-07-28.
+/// The key of the metadata in which a client declares its capabilities in MCP's revision 2026-07-28.
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Returns the metadata that a request of 2026-07-28 carries.

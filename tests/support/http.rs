@@ -104,13 +104,13 @@ impl Http {
         Events { head, events, stream }
     }
 
-    /// Sends a message of the revision 2026-07-28 to `path` and returns the answer.
+    /// Sends a message in MCP's revision 2026-07-28 to `path` and returns the answer.
     #[track_caller]
     pub fn modern(&self, path: &str, method: &str, params: Value) -> Value {
         self.send(&modern(path, method, params)).message()
     }
 
-    /// Begins a session of the revision `version` at `path` and returns the session's id.
+    /// Begins a session in MCP's revision `version` at `path` and returns the session's id.
     #[track_caller]
     pub fn session(&self, path: &str, version: &str) -> String {
         let response = self.send(&message(path, &hello(version)));
@@ -226,7 +226,7 @@ impl Request {
     }
 }
 
-/// Returns the request `initialize`, which begins a session of the revision `version`.
+/// Returns the request `initialize`, which begins a session in MCP's revision `version`.
 pub fn hello(version: &str) -> Value {
     let client = json!({ "name": "test-client", "version": "1" });
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
@@ -238,7 +238,7 @@ pub fn message(path: &str, message: &Value) -> Request {
     Request::new("POST", path).with("Content-Type", "application/json").body(message.to_string())
 }
 
-/// Returns a POST of one request of the revision 2026-07-28, with the headers that this revision requires.
+/// Returns a POST of one request in MCP's revision 2026-07-28, with the headers that this revision requires.
 pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
     let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str()).map(str::to_owned);
     params["_meta"] = modern_meta();

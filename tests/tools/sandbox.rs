@@ -1,4 +1,4 @@
-//! Runs a test's own tool as a call would, in each runner of this machine.
+//! Runs a test's own tool the way a tool call does, with each runner that works on this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::image;
 use crate::support::{BINARY, skipped};
 
-/// A database, a tool's folder, and a home with secrets next to them.
+/// A folder with a database and a tool's folder, and the context to run the tool in.
 pub(super) struct Sandbox {
     folder: TempDir,
     from: Base,
@@ -77,7 +77,7 @@ impl Sandbox {
         self.folder.path()
     }
 
-    /// Returns the call of a program by the tool.
+    /// Returns a tool call that runs this program.
     pub(super) fn call(&self, argv: &[&str]) -> Call {
         let tool = Tool { name: "test/tool".to_owned(), version: None, sha256: None, publisher: String::new() };
         Call {

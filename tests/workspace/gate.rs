@@ -1,5 +1,5 @@
 //! Tests of the embedded gate: models and routes in the database, what agents may name, and what is refused.
-//! `gate_engine` tests running models, which needs the feature.
+//! `gate_engine` tests running models, which needs the cargo feature `gate-onnx`.
 
 use std::path::Path;
 

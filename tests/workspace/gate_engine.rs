@@ -1,4 +1,5 @@
-//! Tests of running models with the engine in its worker. `just gate` runs them, because they need the feature.
+//! Tests of running models with the engine in its worker. They need the cargo feature `gate-onnx`, so `just gate` runs
+//! them.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -56,7 +57,7 @@ fn node(op: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     [inputs, part(2, output.as_bytes()), part(4, op.as_bytes())].concat()
 }
 
-/// Encodes a weight of integers.
+/// Encodes a weight that contains integers.
 fn longs(name: &str, values: &[i64]) -> Vec<u8> {
     let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     [varint(1, values.len() as u64), varint(2, 7), part(8, name.as_bytes()), part(9, &raw)].concat()
@@ -81,7 +82,7 @@ fn longs_port(name: &str, shape: &[u64]) -> Vec<u8> {
     [part(1, name.as_bytes()), part(2, &part(1, &tensor))].concat()
 }
 
-/// Encodes an attribute with a text.
+/// Encodes an attribute whose value is a string.
 fn text_attribute(name: &str, text: &str) -> Vec<u8> {
     let attribute = [part(1, name.as_bytes()), part(4, text.as_bytes()), vec![0xa0, 1, 3]].concat();
     part(5, &attribute)
@@ -281,7 +282,7 @@ fn models_with_computed_or_wrongly_declared_shapes_run() {
     let constant =
         model_with(&[node("Shape", &["w"], "y")], &[longs("w", &[5, 6, 7])], &[], &[longs_port("y", &[1])], 13);
     assert_eq!(ran(&shop, "constant", &constant, "{}")["output"]["y"]["data"], json!([3]));
-    // A dimension is an integer.
+    // A model that outputs dimensions outputs integers.
     let shape = model_with(&[node("Shape", &["x"], "y")], &[], &[port("x", &[2, 3])], &[longs_port("y", &[2])], 13);
     let output = &ran(&shop, "shape", &shape, "[[1, 2, 3], [4, 5, 6]]")["output"]["y"];
     assert_eq!((&output["dtype"], &output["data"]), (&json!("int64"), &json!([2, 3])));
@@ -324,7 +325,7 @@ fn a_large_output_is_an_answer_of_a_few_kilobytes() {
     client.finish();
 }
 
-/// The status is answered while tests run.
+/// The server answers requests for its status while tests run, and its workers end with it.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_status_does_not_wait_for_tests_and_workers_end_with_their_server() {

@@ -30,7 +30,7 @@ pub fn line(finding: &Finding) -> Line {
     line.stop()
 }
 
-/// Plans a text with `workflow plan`.
+/// Plans the workflow in `written` with `workflow plan`, and returns the lines to show.
 pub fn plan(context: &Context, written: &str) -> Vec<Line> {
     match action::read(context, "workflow plan", json!({ "yaml": written })) {
         Ok(data) => planned(&data),

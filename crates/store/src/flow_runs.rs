@@ -38,7 +38,7 @@ pub enum State {
 impl State {
     const ALL: [State; 5] = [State::Applying, State::Landed, State::Done, State::Undone, State::Kept];
 
-    /// Returns the word for this state, in the table and for users.
+    /// Returns the word that the table stores and users see for this state.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",

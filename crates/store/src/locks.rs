@@ -47,7 +47,7 @@ impl TaskRunner {
     }
 }
 
-/// The right to work on a run. Only one holder can have it. The right ends when this is dropped, or with the process.
+/// The right to carry out a run. Only one holder can have it. The right ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub struct RunHolder {
     held: HeldLock,
@@ -170,15 +170,15 @@ impl Store {
         lives
     }
 
-    /// Takes the right to work on a run. Returns `None` if another process or thread has it.
+    /// Takes the right to carry out a run. Returns `None` if another process or thread has it.
     ///
     /// # Errors
-    /// `E_RUN_BUSY` if a process on another machine may still be working on it.
+    /// `E_RUN_BUSY` if a process on another machine may still have it.
     pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
         Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }
 
-    /// Returns whether a process works on a run, as far as that is known.
+    /// Returns whether a process is carrying out a run, as far as that is known.
     pub fn holding(&self, run: Uuid) -> Holding {
         self.engine.holding(Subject::Run(run))
     }

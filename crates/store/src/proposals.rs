@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns the word for this value in the database and for programs.
+    /// Returns the word that the database stores and programs see for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Deploy => "deploy",
@@ -45,7 +45,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word for this value in the database and for programs.
+    /// Returns the word that the database stores and programs see for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Change => "change",
@@ -70,7 +70,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word for this value in the database, for people and for programs.
+    /// Returns the word that the database stores, and that people and programs see, for this value.
     pub const fn word(self) -> &'static str {
         match self {
             State::Open => "open",

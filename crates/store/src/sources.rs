@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for this value, for people and programs.
+    /// Returns the word that people and programs see for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Git => "git",
@@ -49,7 +49,7 @@ pub struct Choice {
     pub takes: Takes,
 }
 
-/// The choice of a source's files that become items.
+/// Which of a source's files become items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Takes {
@@ -69,7 +69,7 @@ impl Takes {
     }
 }
 
-/// Everything about a source except its key, its items and its times.
+/// Everything about a source except its key, its items, its times and the plugins that its marketplace lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub name: String,

@@ -25,7 +25,7 @@ pub(super) const OPS: &[Entry] = &[Entry::of::<Describe>()];
 /// List the parts of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Describe {
-    /// The workflow's text, YAML or JSON; it can contain mistakes
+    /// Name of a saved workflow, or a YAML or JSON file (`-` is standard input); the text can contain mistakes
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
 }

@@ -1,4 +1,5 @@
-//! Decides what a request may access by its access key or token, and limits how often an address may guess a key.
+//! Decides from a request's access key or token what the request may access, and limits how often an address may guess a
+//! key.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -266,7 +266,7 @@ mod tests {
     use mcpkg_store::Store;
     use serde_json::json;
 
-    /// A provider of this many installed tools, in two groups.
+    /// A provider of this many installed tools. Every second one only reads.
     struct Installed(usize);
 
     impl Installed {

@@ -16,7 +16,7 @@ fn fill(path: &Path) {
     }
 }
 
-/// Checks that a deploy fails in the middle and is undone for this cause, and that it succeeds after `mend`.
+/// Checks that a deploy fails in the middle with this `cause` and is undone, and that it succeeds after `mend`.
 #[track_caller]
 fn undone_then_good(big: &Big, wrapper: &[&str], cause: &str, mend: impl FnOnce()) {
     let mut command = big.ground.command_under(wrapper);
@@ -150,7 +150,7 @@ fn a_disk_that_is_full_in_the_middle_undoes_all_though_it_is_full() {
     // Each file takes a page, and there is room for a third of the new ones.
     mount.remount("size=1100k");
     undone_then_good(&big, &[], "E_DISK_FULL", || mount.remount("size=64m"));
-    // A process dies while the disk is full. Restoring what it replaced needs no room.
+    // A process is killed in the middle, and then the disk fills up. Restoring what the process replaced needs no room.
     big.back();
     for n in [60, 150, 290] {
         let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
@@ -186,7 +186,8 @@ fn a_full_disk_below_the_database_refuses_or_undoes_all_of_a_deploy() {
     let data = big.ground.data(&["plan", "--repo", "../../repo"]);
     assert_eq!(data["summary"], counts(100, 100, 100));
     std::fs::remove_file(&filler).expect("the filler goes");
-    // The disk fills up after the files are written, so the journal's end cannot be stored.
+    // The database's disk fills up after 1, 150 or all 300 changes. The files are on a disk of their own, so they can still
+    // be written, but the end of the journal cannot be stored.
     for at in [1, 150, 300] {
         let path = filler.clone();
         let outcome = deploy_with(&big, at, move |_| fill(&path));

@@ -42,7 +42,7 @@ pub fn deploy_with(big: &Big, after: u64, act: impl Fn(&Context) + Send + Sync +
     run(&context, &["deploy"], "deploy_apply", json!({ "repo": repo, "yes": true, "confirm_token": token }))
 }
 
-/// Checks that the deploy was undone for this cause, that nothing of it remains, and that the plan is unchanged.
+/// Checks that the deploy failed with this `cause` and was undone, that nothing of it remains, and that the plan is unchanged.
 #[track_caller]
 pub fn assert_undone(big: &Big, outcome: Result<Value>, cause: &str) -> Error {
     let error = outcome.expect_err("it cannot go on");

@@ -1,4 +1,4 @@
-//! Tests in which a checkout fails after it has written some files: a filter fails, as that of Git LFS does without a
+//! Tests in which a checkout fails after it has written some files: a filter fails, as Git LFS's filter does without a
 //! network.
 
 use super::{FINISH, assert_finished, imported};
@@ -56,7 +56,7 @@ fn a_switch_that_fails_halfway_is_taken_back_with_its_files() {
     assert_eq!(REPOS.map(|(repo, _)| shop.branch(repo)), ["feature/more"; 3].map(str::to_owned));
 }
 
-/// If somebody writes to a file during the checkout, the new content is kept and reported.
+/// If somebody writes to a file in the work tree during the checkout, that text is kept, and the file is reported.
 #[test]
 fn files_written_in_the_meantime_stay() {
     let shop = imported::on_develop();
@@ -76,7 +76,8 @@ fn files_written_in_the_meantime_stay() {
     shop.assert_tidy();
 }
 
-/// A failure after the merge does not undo the merge: if a work tree cannot leave the branch, the branch is kept.
+/// A failure after the merge does not undo the merge. A repository whose work tree cannot leave the feature's branch keeps
+/// that branch.
 #[test]
 fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     let shop = imported::with_feature();
@@ -104,7 +105,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     assert_finished(&shop);
 }
 
-/// A user's configuration of merges does not change how a branch moves forward.
+/// A user's merge settings do not change how a branch is moved forward.
 #[test]
 fn merge_options_of_a_branch_are_ignored() {
     for options in ["--squash", "--no-commit --no-ff", "--autostash", "--verify-signatures", "-s ours"] {

@@ -10,7 +10,7 @@ use mcpkg_base::secret;
 use mcpkg_core::names;
 use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
-/// What a server is. A text may hold `${NAME}` or `${NAME:-default}`.
+/// Describes a server. Values can contain `${NAME}` or `${NAME:-default}`.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct ServerArguments {
     /// Program to start and the program's arguments, after `--`

@@ -1,12 +1,13 @@
-//! `mcpkg sync`: keeps a project and a folder the same in both directions, so that a team can share a project through git.
+//! `mcpkg sync`: keeps a project and a folder in sync, in both directions, so that a team can share a project through git.
 //!
 //! The folder has the format that `export` writes and `import` reads. The stages:
 //!
-//! 1. [`unchanged`] checks by the metadata of files alone whether there is anything to do.
-//! 2. [`disk`] finds the files, [`listed`] reads the manifest, and [`contents`] reads the items by the stages of
+//! 1. [`unchanged`] checks whether there is anything to do, using only the files' metadata.
+//! 2. [`disk`] finds the files, [`listed`] reads the manifest, and [`contents`] reads the items with the stages of
 //!    [`crate::import`]. [`servers`] adds the MCP servers.
-//! 3. [`plan`] follows [`moves`] of files and [`decide`]s on a [`step`] for each item, which merges the two sides
-//!    ([`crate::merge`]). Then a step may change again because of taken [`names`], [`links`], or the [`files`] to write.
+//! 3. [`plan`] follows files that were moved ([`moves`]). For each item, [`decide`] chooses a [`step`], and merges the
+//!    two sides if needed ([`crate::merge`]). A step may still change: because a name is taken ([`names`]), because of
+//!    [`links`], or because of the [`files`] to write.
 //! 4. [`apply`] changes the project in one transaction, and [`write`] the folder.
 //! 5. [`report`] describes the result.
 //!

@@ -259,8 +259,8 @@ impl Operation for Deny {
     }
 }
 
-/// Returns the request with this id or with an id that ends in it. Ids made within an hour begin alike, so beginnings would
-/// not tell them apart.
+/// Returns the request with this id or with an id that ends in it. Ids created within the same hour share their first
+/// characters, so a prefix would not tell them apart.
 fn named(context: &Context, id: &str) -> Result<Request> {
     let id = id.trim();
     context.store.read(|db| {

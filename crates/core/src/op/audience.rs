@@ -1,4 +1,4 @@
-//! Describes the caller for whom projected tools, such as installed ones, are listed.
+//! Describes the caller for whom tools that come from data are listed, such as installed tools.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Identity;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
 
-/// The caller for whom projected tools are listed or looked up.
+/// The caller for whom tools that come from data ([`super::Projected`]) are listed or looked up.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
     /// The program that the server presents itself as (`serve --as`).

@@ -176,7 +176,7 @@ impl Context {
         self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
     }
 
-    /// Returns the audience that projected tools are listed for.
+    /// Returns the caller for whom tools that come from data are listed.
     pub fn audience(&self) -> Audience<'_> {
         let (key, session) = (self.caller.key(), self.session.as_ref());
         let identity = self.caller.identity();

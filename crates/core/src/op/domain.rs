@@ -1,5 +1,5 @@
-//! A domain's table of everything that it offers. The shell and the servers only work with these tables ([`Domains`]), and
-//! depend on no single domain.
+//! A domain's table of everything that it offers. The shell and the servers use only these tables ([`Domains`]), and do
+//! not depend on any particular domain.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub struct Domain {
     pub resources: &'static [&'static [Resource]],
     /// Starts a watch that reports when one of the domain's live resources may have changed.
     pub watch: Option<Watch>,
-    /// Lists and finds the domain's projected tools.
+    /// Lists and finds the domain's tools that come from data, such as installed tools.
     pub tools: Option<Projections>,
     /// The service that the domain offers over HTTP in addition to MCP.
     pub served: Option<&'static Served>,
@@ -62,8 +62,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Repairs what an earlier process left unfinished. Called before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of the program whose contract the domain implements, such as Enact. A server that presents itself as
-    /// that program takes over changes in these files.
+    /// The files of the program whose contract the domain implements, such as Enact. While it runs, a server that
+    /// presents itself as that program picks up changes made to these files.
     pub original: Option<&'static Original>,
     /// Finds the folder that a server deploys into if the caller does not name one. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,
@@ -103,13 +103,13 @@ impl Domain {
 /// Finds a deploy root from the database and from the folder in which the server was started.
 pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
-/// The files that a contract's original program keeps on this machine. A server that presents itself as the original
-/// takes over changes in these files while it runs.
+/// The files that a contract's original program keeps on this machine. While it runs, a server that presents itself as
+/// the original picks up changes made to these files.
 pub struct Original {
     /// The program that such a server presents itself as.
     pub identity: Identity,
-    /// Returns the files' metadata, without reading them. The result changes whenever a file does. `None` if only reading can
-    /// show a change.
+    /// Returns the files' metadata, without reading them. The result changes whenever a file does. `None` if a change can be
+    /// detected only by reading the files.
     pub look: fn() -> Option<Vec<Option<Stat>>>,
     /// Applies changes in the files, except those that a person has to approve. Returns messages for the user, one sentence
     /// each.

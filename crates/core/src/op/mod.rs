@@ -138,8 +138,8 @@ pub enum Shape {
     /// Like `Json` for a success. A failure is a JSON-RPC error of contract 003 (smctl), if the protocol revision
     /// allows that for tools.
     Rpc,
-    /// The output of a projected tool: text and files as content blocks, data unchanged as structuredContent, and facts about
-    /// the run in `_meta`.
+    /// The output of an installed tool: text and files as content blocks, data unchanged as structuredContent, and facts
+    /// about the run in `_meta`.
     Output,
 }
 

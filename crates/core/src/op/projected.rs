@@ -67,10 +67,10 @@ impl Projected {
     }
 }
 
-/// Runs a projected tool, which fails with the same errors as an operation.
+/// Runs the tool. It fails with the same errors as an operation.
 pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 
-/// Lists and finds the projected tools of one domain.
+/// Lists and finds the projected tools of one domain ([`Projected`]).
 #[derive(Clone, Copy)]
 pub struct Projections {
     /// Returns at most this many tools, sorted by name, beginning after the given name.

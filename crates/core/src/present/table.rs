@@ -112,7 +112,7 @@ fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
     pieces
 }
 
-/// Returns a text that is at most `width` columns wide: its beginning or its end, with the sign that it was cut.
+/// Returns a text that is at most `width` columns wide: its beginning or its end, with `…` where it was cut.
 fn cut(text: &str, width: usize, kept: KeptEnd) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);

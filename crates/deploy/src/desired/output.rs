@@ -203,9 +203,9 @@ pub struct Desired {
     pub left_out: Vec<LeftOut>,
     /// Modules whose text a target already loads from the user's own files.
     pub held: Vec<(Part, Target)>,
-    /// Remarks for a person on modules that a target gets in a changed form.
+    /// Remarks for the user about modules that a target gets in a changed form.
     pub remarks: Vec<Remark>,
-    /// Notes for a person on where targets read things. A plan shows each note once.
+    /// Notes for the user about where targets read things. A plan shows each note once.
     pub notes: Vec<String>,
 }
 

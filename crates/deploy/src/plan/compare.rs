@@ -111,7 +111,8 @@ fn split(path: &str) -> (&str, &str) {
 struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
-    /// Whether even a block needs `adopt`, as with agentpack.
+    /// Whether files that content was imported from get no exception, as in agentpack, the original tool of contract
+    /// 000. Then adding a block to such a file, or replacing such a SKILL.md, needs `adopt`.
     is_strict: bool,
     rows: &'a BTreeMap<String, Deployed>,
     /// The entries of agentpack's manifest files ([`taken_over`]), read on first use.
@@ -192,7 +193,8 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Returns how safe it is to overwrite a file that another place manages, or that mcpkg does not manage at all.
+    /// Returns how safe it is to overwrite a file that was deployed from another source or root, or that mcpkg does not
+    /// manage at all.
     fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
         if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
             let key = deploys::place_key(self.db, row.place)?;
@@ -275,8 +277,8 @@ impl Comparing<'_> {
         part.home.as_ref().is_some_and(|home| path == Path::new(home))
     }
 
-    /// Whether a file is the user's own SKILL.md that a skill was imported from. mcpkg leaves it unchanged, even with
-    /// faults.
+    /// Whether a file is the user's own SKILL.md that a skill was imported from. mcpkg leaves it unchanged, even if
+    /// it has faults.
     fn is_users_skill(&self, output: &Output, row: Option<&Deployed>, bytes: &[u8]) -> bool {
         let is_it = |part: &Part| *part.bytes == *bytes && self.is_home(output, part);
         !self.is_strict

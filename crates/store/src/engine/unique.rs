@@ -1,4 +1,4 @@
-//! UNIQUE constraints whose violation callers handle.
+//! Names UNIQUE constraints, so that callers can recognize the error for a violated one.
 
 use super::{postgres, sqlite};
 use mcpkg_base::error::Error;

@@ -1,7 +1,7 @@
 //! Runs of commands and of workflows: their requests, progress and outcomes.
 //!
-//! A process that works on a run holds the run's lock ([`super::Store::hold_run`]). A row alone does not show whether
-//! any process is working on its run.
+//! The process that carries out a run holds the run's lock ([`super::Store::hold_run`]). A row alone does not show
+//! whether there is such a process.
 
 pub mod attempts;
 pub mod steps;

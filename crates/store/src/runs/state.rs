@@ -13,7 +13,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Returns the word for this value in the database and for users.
+            /// Returns the word that the database stores and users see for this value.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -43,7 +43,7 @@ words! {
         Pending "pending",
         /// A step is under way.
         Running "running",
-        /// A step waits for its next round.
+        /// A step waits for the next round of its `repeat`.
         Waiting "waiting",
         /// The run was paused, and can be resumed.
         Paused "paused",
@@ -68,7 +68,7 @@ words! {
         Pending "pending",
         /// An attempt is under way.
         Running "running",
-        /// The step waits for its next round.
+        /// The step waits for the next round of its `repeat`.
         Waiting "waiting",
         /// The step has an output.
         Succeeded "succeeded",
@@ -86,7 +86,7 @@ words! {
 words! {
     /// A request to a run that has not ended.
     Wanted {
-        /// The run should stop, so that it can be resumed later.
+        /// The run should stop in a way that allows it to be resumed later.
         Pause "pause",
         Cancel "cancel",
     }
@@ -98,7 +98,7 @@ impl State {
         matches!(self, State::Succeeded | State::Failed | State::Canceled)
     }
 
-    /// Whether the run needs a holder. Without one, it was interrupted.
+    /// Whether a process should be holding the run's lock. If none does, the run was interrupted.
     pub const fn is_under_way(self) -> bool {
         matches!(self, State::Pending | State::Running | State::Waiting | State::CancelRequested)
     }

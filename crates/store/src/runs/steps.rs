@@ -17,7 +17,7 @@ pub struct Step {
     pub rounds: i64,
     /// The time until which new rounds may start.
     pub deadline_at: Option<Millis>,
-    /// When the next round starts.
+    /// When the next round of `repeat` starts.
     pub next_at: Option<Millis>,
     /// The reason for the state, if there is one to report.
     pub reason: Option<String>,
@@ -52,7 +52,7 @@ pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<M
     db.run(sql, params![run, seq, rounds, deadline_at, now]).map(drop)
 }
 
-/// Records that a step waits until `next_at` for its next round.
+/// Records that a step waits until `next_at` for the next round of its `repeat`.
 pub fn wait(db: &Db<'_>, run: i64, seq: i64, next_at: Millis) -> Result<()> {
     let sql = sql!("UPDATE run_step SET state = 'waiting', next_at = ?3 WHERE run_id = ?1 AND seq = ?2");
     db.run(sql, params![run, seq, next_at]).map(drop)

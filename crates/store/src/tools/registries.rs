@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for this value in the database, for people and for programs.
+    /// Returns the word that the database stores, and that people and programs see, for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Directory => "directory",

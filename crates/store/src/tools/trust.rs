@@ -25,7 +25,7 @@ pub enum TrustedPart {
 }
 
 impl TrustedPart {
-    /// Returns the word for this value in the database, for people and for programs.
+    /// Returns the word that the database stores, and that people and programs see, for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",

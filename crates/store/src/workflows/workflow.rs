@@ -49,7 +49,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word for this value in the database, for people and for programs.
+    /// Returns the word that the database stores, and that people and programs see, for this value.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Create => "create",

@@ -179,7 +179,7 @@ impl Catalog {
         Some((scheme, Url::parse(origin)?))
     }
 
-    /// Returns which addresses requests to the catalog's API may go to.
+    /// Returns where requests to the catalog's API may go: anywhere, or only to public addresses.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }
     }
@@ -251,8 +251,8 @@ impl Catalog {
     }
 
     /// Sets the base URL of a command to the catalog's, unless the command has a server of its own. If that server's origin
-    /// differs from the origin of the catalog's base URL, the command cannot run until a person allows the server's origin. The
-    /// reason is that a secret is sent only to the origin that it is meant for.
+    /// differs from the origin of the catalog's base URL, the command cannot run until a person allows the server's origin,
+    /// because a secret is sent only to the origin that it is meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
@@ -328,7 +328,8 @@ pub const fn effect_word(effect: CommandEffect) -> &'static str {
     }
 }
 
-/// Parses arguments `NAME=REF`, where `REF` says where a secret is kept. An empty `REF` removes the secret, if `may_go` is set.
+/// Parses `NAME=REF` arguments, where `REF` says where a secret is kept. If `may_go` is set, an empty `REF` removes the
+/// secret.
 ///
 /// Errors never repeat the value, because someone may have passed a secret instead of a reference.
 pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {

@@ -7,7 +7,7 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-/// The key of the document below which referenced files are embedded.
+/// The key under which referenced files are embedded in the document.
 pub const KEY: &str = "x-mcpkg-files";
 
 /// A file that a document refers to. Its value is embedded in the document.

@@ -34,8 +34,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Returns the draft with this id, which may be abbreviated to a unique end. The beginning would not help: the ids of drafts
-    /// that were made within an hour begin with the same characters.
+    /// Returns the draft with this id, which may be abbreviated to a unique end. Ids created within the same hour share
+    /// their first characters, so a prefix would not tell them apart.
     pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
         let now = match draft.base {

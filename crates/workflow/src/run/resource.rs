@@ -31,7 +31,7 @@ fn read(asked: &ResourceRequest<'_>, contents: &mut dyn Contents) -> Result<bool
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
-        // The resource does not show whether a process still works on the run: releasing a run's lock raises no event, so
+        // The resource does not show whether a process still carries out the run: releasing a run's lock raises no event, so
         // subscribers would not notice. `list_runs` shows whether the run was interrupted.
         told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
     }

@@ -1,4 +1,4 @@
-//! Starts a run, works on it, and builds the reply to its caller: its output, or its progress so far.
+//! Starts a run, carries it out, and builds the reply to its caller: its output, or its progress so far.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,8 @@ pub fn start(context: &Context, plan: Plan, held: CallerNonce<'_>, until: Instan
     carry(context, plan, begun, until)
 }
 
-/// Works on a run, and returns its state. A shell gets the state when the run stops, an agent gets it at `until` at the latest.
+/// Carries out a run, and returns its state. A shell gets the state when the run stops; an agent gets it at `until` at the
+/// latest.
 ///
 /// # Errors
 /// `E_STEP_FAILED` or `E_STEP_UNCERTAIN` if the run ended that way; `E_CANCELLED` if the call was cancelled and the run is

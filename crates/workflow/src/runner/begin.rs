@@ -31,7 +31,7 @@ pub struct RunRequest<'a> {
     pub plan_hash: &'a str,
 }
 
-/// A run that has begun, with the lock to work on it.
+/// A run that has begun, with its lock.
 #[derive(Debug)]
 pub struct Begun {
     pub run: Uuid,

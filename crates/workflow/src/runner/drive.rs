@@ -1,4 +1,4 @@
-//! Works on a run: runs its steps one after the other until the run ends or something stops it.
+//! Carries out a run: runs its steps one after the other until the run ends or something stops it.
 
 use std::cell::Cell;
 
@@ -85,8 +85,8 @@ pub enum Next {
     Uncertain,
 }
 
-/// Works on a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error means
-/// that progress could not be recorded; the run then counts as interrupted.
+/// Carries out a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error
+/// means that progress could not be recorded; the run then counts as interrupted.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
     let RunData { id: run, plan_hash, rows, earlier, project, generation } = taken;

@@ -48,10 +48,10 @@ pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::Acquire)
 }
 
-/// Works on a run in its own thread, and waits at most `wait` for its end. Returns whether it has ended. The caller receives its
-/// progress while waiting.
+/// Carries out a run in its own thread, and waits at most `wait` for its end. Returns whether it has ended. The caller receives
+/// its progress while waiting.
 ///
-/// An error means that the work on the run did not start.
+/// An error means that the thread did not start.
 pub fn follow(
     context: &Context,
     run: Uuid,

@@ -2,7 +2,7 @@
 //!
 //! An attempt is committed before its request is sent. Its outcome is committed afterwards, possibly together with the next
 //! attempt. So if the process is killed, the database shows which step was under way, and [`resume`] can decide whether to repeat
-//! it. The process that works on a run holds the run's lock. No run resumes by itself.
+//! it. The process that carries out a run holds the run's lock. No run resumes by itself.
 
 mod attempt;
 pub mod begin;

@@ -53,7 +53,7 @@ pub struct Resumable {
 /// must have failed.
 ///
 /// # Errors
-/// `E_RUN_BUSY` if another process works on the run; `E_RUN_STATE` if the run's state does not allow a resume.
+/// `E_RUN_BUSY` if another process is carrying out the run; `E_RUN_STATE` if the run's state does not allow a resume.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read the run again under the lock, because the last holder may have ended it.
@@ -226,7 +226,7 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
     steps::end(db, run, row.seq, state, reason, now)
 }
 
-/// Cancels a run. If a process works on the run, this asks the process to stop. Otherwise this ends the run itself.
+/// Cancels a run. If a process is carrying it out, this asks the process to stop. Otherwise this ends the run itself.
 pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     let now = context.clock.now();
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {

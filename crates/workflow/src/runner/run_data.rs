@@ -1,4 +1,4 @@
-//! Loads a run from the database so that the work on it can begin.
+//! Loads a run from the database, so that it can be carried out.
 
 use uuid::Uuid;
 

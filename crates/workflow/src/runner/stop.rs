@@ -1,4 +1,4 @@
-//! Stops the work on a run when somebody requests a pause or a cancellation, or when this process ends.
+//! Stops carrying out a run when somebody requests a pause or a cancellation, or when this process ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -24,7 +24,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, S
 /// Change a value in a workflow's text
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Set {
-    /// The workflow's text, YAML or JSON
+    /// Name of a saved workflow, or a YAML or JSON file (`-` is standard input)
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
     /// JSON pointer of the value, such as /steps/1/with/app; /steps/- adds a step

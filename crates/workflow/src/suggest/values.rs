@@ -24,7 +24,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, S
 /// Ask a provider for values
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Values {
-    /// The workflow's text, YAML or JSON; it can contain mistakes
+    /// Name of a saved workflow, or a YAML or JSON file (`-` is standard input); the text can contain mistakes
     #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
     /// Id of the provider, as `mcpkg workflow suggest` lists it

@@ -1,6 +1,6 @@
 //! Manages worktree sets: one worktree per repository for a change, next to your normal checkouts.
 //!
-//! The set NAME is in `<base_dir>/NAME/<path of the repository>`. Only worktrees that git knows count; a plain folder
+//! Each worktree of the set NAME is in `<base_dir>/NAME/<path of the repository>`. Only worktrees that git knows count; a plain folder
 //! does not.
 
 mod add;

@@ -1,5 +1,5 @@
-//! Ends the starter (mcpkg's own program, which starts a tool) when the process outside closes the connection. Also kills the
-//! processes below the starter, if no sandbox or container does that.
+//! Ends the starter (mcpkg's own program, which starts a tool) when the process that started it closes the connection.
+//! Also kills the processes below the starter, if no sandbox or container does that.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::platform::{self, Socket, TERMINATE};
 /// How many times to search for processes to kill, because a process may start another one before it is killed.
 const ROUNDS: usize = 1_000;
 
-/// Starts watching for the end of the connection to the process outside, and for requests to end the starter. Does nothing
-/// in a sandbox, which takes care of both.
+/// Starts watching for the end of the connection to the process that started the starter, and for requests to end the
+/// starter. Does nothing in a sandbox, which takes care of both.
 ///
 /// # Errors
 /// The system's error if a thread cannot be started, or if this process cannot become the parent of orphans.

@@ -1,4 +1,4 @@
-//! Implements the side inside the sandbox: mcpkg's own program, which starts the requested one.
+//! Implements the starter: mcpkg's own program inside the sandbox, which starts the requested program.
 
 use std::fs;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Implements the side outside the sandbox: sends the request, and receives the result.
+//! Implements mcpkg's part outside the sandbox: sends the request to the starter, and receives the result.
 
 use std::io::{self, BufReader};
 use std::net::Shutdown;

@@ -1,4 +1,4 @@
-//! Defines the messages between the two sides of a start: one request, then frames.
+//! Defines the messages between mcpkg and the starter, which is mcpkg inside the sandbox: one request, then frames.
 //!
 //! A frame is a byte for its kind, four bytes for its length, and its content.
 
@@ -21,7 +21,7 @@ pub(super) const FAILED: u8 = 126;
 /// The largest request, in bytes.
 const REQUEST: u32 = 64 << 20;
 
-/// The longest path, in bytes. No path in the searched depth of folders is longer.
+/// The longest path, in bytes. Folders are searched only to a certain depth, so no path is longer.
 const PATH: u32 = 16 << 10;
 
 /// The number of bytes of a file sent in one frame.
@@ -30,7 +30,7 @@ pub(super) const PIECE: u32 = 64 << 10;
 /// The largest description of an ending, in bytes.
 const END: u32 = 16 << 10;
 
-/// The maximum total length, in bytes, of the paths that a program may leave.
+/// The maximum total length, in bytes, of the paths of all entries that are reported.
 const NAMES: usize = 8 << 20;
 
 /// The most entries that are reported as not collected.
@@ -59,9 +59,10 @@ pub enum Within {
     /// A sandbox that ends with the process that started it. A request to end reaches its whole process group.
     Sandbox,
     /// A container whose first process is the starter. The starter passes on a request to end, and exits when the process
-    /// outside closes the connection. Everything else in the container ends with the starter.
+    /// that started it closes the connection. Everything else in the container ends with the starter.
     Container,
-    /// No sandbox. When the process outside closes the connection, the starter kills all processes below it and exits.
+    /// No sandbox. When the process that started the starter closes the connection, the starter kills all processes below
+    /// it and exits.
     Nothing,
 }
 
@@ -132,8 +133,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// The amounts that the program may still report. The side inside the sandbox counts to stop in time. The side outside
-/// counts because a tool may have taken over the socket.
+/// How much may still be reported. Both sides count: the starter, so that it stops in time; mcpkg outside, because a tool
+/// may have taken over the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,

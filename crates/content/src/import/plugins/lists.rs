@@ -25,7 +25,7 @@ pub struct Lists {
     pub kept: BTreeMap<String, Kind>,
     /// The texts of commands that are written in the manifest itself, by the paths under which they are imported.
     pub inline: BTreeMap<String, String>,
-    /// Folders of skills, and folders that contain such folders.
+    /// Skills' own folders, and folders that contain such folders.
     pub skills: Vec<String>,
     /// The default folders that the manifest's agent does not read, because the manifest replaces them.
     pub replaced: BTreeSet<&'static str>,
@@ -226,7 +226,7 @@ impl<'r> Reading<'r> {
         self.lists.inline.insert(path, head.unwrap_or_default() + content);
     }
 
-    /// Returns the path relative to the import root; `None` if it does not stay in the plugin.
+    /// Returns the path relative to the import root; `None` if it does not stay in the plugin, or lacks a required `./`.
     fn resolve(&self, path: &str) -> Option<String> {
         let below = match path.strip_prefix("./") {
             Some(below) => below,

@@ -47,13 +47,13 @@ pub struct Plugins {
     pub inline: BTreeMap<String, String>,
     /// The files of hooks and MCP servers that lists name, by path, each with the agent of its list.
     kept: BTreeMap<String, (Kind, &'static str)>,
-    /// The folders of skills that lists name, and listed folders that contain such folders.
+    /// The skills' own folders that lists name, and listed folders that contain such folders.
     skills: BTreeSet<String>,
     /// The plugins whose MCP servers Claude Code loads from their entries in its marketplace.
     entries: Vec<String>,
     /// Default folders that no agent reads, because a list replaces them.
     replaced: BTreeSet<String>,
-    /// The folders of skills that violate the specification of skills, which their plugin has to follow.
+    /// The folder of each skill that violates the specification of skills, which its plugin has to follow.
     bad_skills: BTreeSet<String>,
     pub notes: Vec<Note>,
 }

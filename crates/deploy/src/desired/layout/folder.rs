@@ -22,7 +22,7 @@ const PRIVATE: &str = "CLAUDE.local.md";
 /// A place from which agents load instructions in each session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// A file, by its path. mcpkg writes all its texts into one block.
+    /// A file, by its path. All texts that mcpkg writes there are in one block.
     File(&'static str),
     /// A folder of rules, with a file for each text.
     Rules(&'static str),
@@ -48,9 +48,9 @@ pub(super) struct Mode {
 /// The deploy root as its agents see it.
 #[derive(Clone)]
 pub(super) struct Folder {
-    /// The targets of the project that read text.
+    /// The targets that instructions are laid out for.
     pub targets: Vec<Target>,
-    /// The targets that do not read AGENTS.md, because a file of the user hides it.
+    /// The targets that do not read AGENTS.md, because one of the user's files hides it.
     pub hidden: Vec<Target>,
     /// The files that one of the targets may load.
     files: BTreeMap<&'static str, Found>,
@@ -192,7 +192,8 @@ impl Folder {
         reads_it && matches!(import.target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_))
     }
 
-    /// Whether a block would be added to a file that contains text of the user. In AGENTS.md, blocks are usual.
+    /// Whether a block would be added to a file that contains the user's own text. AGENTS.md does not count, because a
+    /// block is usual there.
     pub(super) fn is_users(&self, place: Place) -> bool {
         matches!(place, Place::File(file) if file != AGENTS_MD && self.files.get(file).is_some_and(|found| !found.text.is_empty()))
     }

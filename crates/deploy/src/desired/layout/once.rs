@@ -139,8 +139,8 @@ impl Choice {
     }
 }
 
-/// Returns the usual places of a text: AGENTS.md if several targets can read the text there, otherwise a place that
-/// only one target reads.
+/// Returns the places of a text in a folder without the user's own files: AGENTS.md if several targets read it there,
+/// otherwise where only one target reads it.
 fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     let over = |target: &Target| target.facts().project.agents_md_override.filter(|_| mode.overrides);
     let own = |target: &Target| {

@@ -53,8 +53,8 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
 
 const INERT: &str = "its !`...` are text for the agents that it was written for, so a space keeps them from being run";
 
-/// Returns a target's version of a SKILL.md, or `None` if the module's file is copied unchanged. `mends` is whether to
-/// fix faults.
+/// Returns a target's version of a SKILL.md, or `None` if the module's file is copied unchanged. Fixes faults if
+/// `mends` is set.
 fn rewritten(module: &Module, file: &ModuleFile, target: Target, mends: bool) -> Option<(Form, Vec<u8>)> {
     let about = &module.about;
     let runs = matches!(target.facts().project.commands, Commands::Files(_));
@@ -91,7 +91,7 @@ struct Skill<'m> {
     targets: Vec<Target>,
 }
 
-/// Returns notes for a person on targets that do not do what a skill declares.
+/// Returns notes for the user about targets that do not do what a skill declares.
 pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();

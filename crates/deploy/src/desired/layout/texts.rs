@@ -19,7 +19,7 @@ impl Texts {
         Self(instructions.filter_map(|module| Some((module.id.clone(), rewritten(module)?))).collect())
     }
 
-    /// Returns the module as agents that follow imports get it.
+    /// Returns the version of the module for agents that follow imports.
     pub(super) fn inert<'m>(&'m self, module: &'m Module) -> &'m Module {
         self.0.get(&module.id).unwrap_or(module)
     }
@@ -73,7 +73,8 @@ const fn follows_imports(agent: &agents::Agent) -> bool {
     agent.reading.import_hops > 0
 }
 
-/// Returns the module with `@path` written as code; `None` if its own agent follows imports, or if there are none.
+/// Returns the module with `@path` written as code. `None` if the text contains no `@path`, or if the agent that it was
+/// written for follows imports or is not recorded.
 fn rewritten(module: &Module) -> Option<Module> {
     let agent = module.about.agent.as_deref()?;
     if agents::with_id(agent).is_some_and(follows_imports) {

@@ -19,7 +19,7 @@ use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Opera
 use mcpkg_store::Db;
 use mcpkg_store::snapshots::Kind;
 
-/// Write deployed files again that are missing
+/// Restore deployed files that are missing
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
     #[command(flatten)]
@@ -118,7 +118,7 @@ impl Operation for Restore {
         let count = changes.len();
         let row_changes: Vec<RowChange> = Vec::new();
         let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false.into()) };
-        // A person must consent to files that agents run. At a terminal, the question above already asked.
+        // A person must consent to files that agents run. At a terminal, the person has already answered the question above.
         let consent = match context.confirmation == Confirmation::Ask {
             true => None,
             false => {
