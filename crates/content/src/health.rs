@@ -30,7 +30,7 @@ fn unusable(what: String) -> Finding {
 /// Returns the finding for a template that cannot be read or rendered. Editing does not repair a damaged database.
 fn problem(error: &Error, what: String) -> Finding {
     match error.code() {
-        Code::Damaged | Code::DbCorrupt => {
+        Code::Damaged | Code::NotDatabase => {
             Finding::new("templates", Health::Problem, what).action("mcpkg check --deep; mcpkg restore FILE")
         }
         _ => unusable(what),
