@@ -25,8 +25,11 @@ pub use found::Finding;
 pub use report::{OfRule, Report};
 pub use settings::hook_commands;
 
+use std::collections::HashSet;
+
 use found::Found;
 use kind::{is_prose, is_settings};
+use mcpkg_base::sha256::Sha;
 
 /// Audits a text. `path` decides which rules apply.
 pub fn scan(path: &str, text: &str) -> Vec<Finding> {
@@ -42,6 +45,30 @@ pub fn scan(path: &str, text: &str) -> Vec<Finding> {
         settings::hooks(&mut found);
     }
     found.finish()
+}
+
+/// Audits many files, and skips a content that had no findings under a path with the same rules. A deploy writes the
+/// same command for several agents.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    /// The contents without findings, and which rules they were audited by.
+    harmless: HashSet<(Sha, bool, bool)>,
+}
+
+impl Scanner {
+    /// Audits bytes with this SHA-256. Returns no findings for bytes that are not UTF-8 text.
+    pub fn scan(&mut self, path: &str, bytes: &[u8], sha256: &Sha) -> Vec<Finding> {
+        let key = (*sha256, is_prose(path), is_settings(path));
+        // Names in the path are audited too, but only those that are not ASCII can have findings.
+        if path.is_ascii() && self.harmless.contains(&key) {
+            return Vec::new();
+        }
+        let found = scan_bytes(path, bytes).unwrap_or_default();
+        if found.is_empty() {
+            self.harmless.insert(key);
+        }
+        found
+    }
 }
 
 /// Audits bytes. Returns `None` if they are not UTF-8 text.

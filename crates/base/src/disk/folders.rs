@@ -22,12 +22,15 @@ pub struct Folders {
     roots: Vec<PathBuf>,
     real: RealFolders,
     open: HashMap<PathBuf, Rc<Folder>>,
+    /// The last folder that [`Folders::open`] returned, with the path that was requested. Most files are in the folder
+    /// of the file before.
+    last: Option<(PathBuf, Rc<Folder>)>,
 }
 
 impl Folders {
     /// Returns the folders below `roots`, which must be real paths without links.
     pub fn below(roots: Vec<PathBuf>) -> Self {
-        Self { roots, real: RealFolders::default(), open: HashMap::new() }
+        Self { roots, real: RealFolders::default(), open: HashMap::new(), last: None }
     }
 
     /// Opens the folder at the absolute `path`, which must be in a root; `None` if it does not exist.
@@ -36,8 +39,15 @@ impl Folders {
     /// `E_IO_INVALID_PATH` if the path or a link in it leads out of the roots or into git's own folder, if a folder was
     /// replaced with a link since it was first opened, or if a part of the path is not a folder.
     pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
+        if let Some((last, folder)) = &self.last
+            && last.as_os_str() == path.as_os_str()
+        {
+            return Ok(Some(Rc::clone(folder)));
+        }
         let real = self.inside(path)?;
-        self.open_real(&real)
+        let folder = self.open_real(&real)?;
+        self.last = folder.as_ref().map(|folder| (path.to_owned(), Rc::clone(folder)));
+        Ok(folder)
     }
 
     /// Resolves the path of a folder, and refuses it unless it is in a root.
@@ -131,6 +141,7 @@ impl Folders {
     /// Removes the listed folders, except those that are not empty, are links, or are outside the roots and their parents.
     /// `paths` must list the deepest first.
     pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
+        self.last = None;
         for path in paths.iter().map(AsRef::as_ref) {
             let Ok((folder, name)) = split(path) else { continue };
             let holding = self.inside_or_above(path).and_then(|_| self.inside_or_above(folder));

@@ -81,7 +81,11 @@ impl Operation for Compact {
             context.event(db, context.author(), None, "compact", &subject)
         })?;
         let freed = before.saturating_sub(after);
-        let deleted_too = if deleted > 0 { format!(" and deleted {revisions}") } else { String::new() };
+        // Revisions may have come or gone since the question.
+        let deleted_too = match deleted {
+            0 => String::new(),
+            deleted => format!(" and deleted {}", plural::count(deleted, "revision")),
+        };
         let sentence = format!("Freed {freed} of {before} bytes{deleted_too}");
         let data = json!({ "revisions": deleted, "before": before, "after": after, "freed": freed });
         Ok(Reply::sentence(sentence, data))

@@ -98,18 +98,13 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
     };
     let file = |file: &File| {
         let File { path, root, op, targets, module_ids, block, keep, before, after, attributes, snapshot: _ } = file;
-        json!([path, root, op, targets, module_ids, block, keep.word(), image(before), image(after), attributes])
+        (path, root, op, targets, module_ids, block, keep.word(), image(before), image(after), attributes)
     };
     let mut folders = folders.to_vec();
     folders.sort_unstable();
-    let rows = json!([
-        uuid.to_string(),
-        kind,
-        [&place.source, &place.origin, &place.machine, &place.root],
-        files.iter().map(file).collect::<Vec<_>>(),
-        folders,
-    ]);
-    sha256::hex(rows.to_string().as_bytes())
+    let place = [&place.source, &place.origin, &place.machine, &place.root];
+    let rows = (uuid.to_string(), kind, place, files.iter().map(file).collect::<Vec<_>>(), folders);
+    sha256::hex(serde_json::to_string(&rows).expect("rows are JSON"))
 }
 
 /// Returns the unfinished journals that this machine began, newest first, and the snapshots of all other unfinished

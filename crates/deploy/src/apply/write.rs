@@ -19,7 +19,13 @@ use mcpkg_core::op::Context;
 /// root.
 pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
+    let mut last = None;
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
+        // Most changes are in the folder of the one before.
+        let parent = change.path.parent().map(Path::as_os_str);
+        if parent == std::mem::replace(&mut last, parent) {
+            continue;
+        }
         for folder in change.path.ancestors().skip(1) {
             if missing.contains(folder) || folders.is_there(folder)? {
                 break;
@@ -146,11 +152,13 @@ fn changed(path: &Path) -> Error {
 fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
-    // Check as late as possible, to avoid overwriting a change made in the meantime.
-    if folder.look(name)? != change.before {
+    let replaces = change.before != PathState::Absent;
+    // Check as late as possible, to avoid overwriting a change made in the meantime. A new file is never put in place
+    // of another one, so it needs no check.
+    let is_new_file = !replaces && matches!(change.after, After::File { .. });
+    if !is_new_file && folder.look(name)? != change.before {
         return Err(changed(&change.path));
     }
-    let replaces = change.before != PathState::Absent;
     if replaces && !matches!(change.before, PathState::Link(_)) {
         // Keep the old file as a hard link: restoring it needs no disk space and preserves all attributes. On a disk
         // without hard links, the stored content is used instead.
@@ -159,7 +167,10 @@ fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> R
     match &change.after {
         After::Absent => folder.remove(name)?,
         After::Link(text) => folder.put_link(name, &new, text)?,
-        After::File { .. } => folder.put_in_place(name, &new, !replaces)?,
+        After::File { .. } => folder.put_in_place(name, &new, !replaces).map_err(|error| match error.code() {
+            Code::AlreadyExists => changed(&change.path),
+            _ => error,
+        })?,
     }
     Ok(folder.entry(name)?.and_then(|entry| entry.stat))
 }

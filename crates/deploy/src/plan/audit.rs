@@ -1,9 +1,9 @@
 //! Audits the files that a plan writes.
 
-use super::{Change, Op};
+use super::{After, Change};
 use crate::source::Site;
 use mcpkg_agents::audit::rules::Severity;
-use mcpkg_agents::audit::{Report, scan_bytes};
+use mcpkg_agents::audit::{Report, Scanner, scan_bytes};
 use mcpkg_content::{audited, ignored};
 use mcpkg_core::op::Context;
 
@@ -19,13 +19,13 @@ pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> 
 
 /// Audits the new content of the files. Findings that the old content has too are not reported.
 pub fn report(context: &Context, changes: &[Change], site: &Site) -> Report {
-    let mut report = Report::default();
-    for change in changes.iter().filter(|change| change.op != Op::Delete) {
+    let (mut report, mut scanner) = (Report::default(), Scanner::default());
+    for change in changes {
         let path = change.path.strip_prefix(&site.place.root).unwrap_or(&change.path).to_string_lossy();
-        let scan = |bytes: Option<&[u8]>| bytes.and_then(|bytes| scan_bytes(&path, bytes)).unwrap_or_default();
-        let mut found = scan(change.after.bytes());
+        let After::File { bytes, sha256, .. } = &change.after else { continue };
+        let mut found = scanner.scan(&path, bytes, sha256);
         if !found.is_empty() {
-            let before = scan(change.before.bytes());
+            let before = change.before.bytes().and_then(|bytes| scan_bytes(&path, bytes)).unwrap_or_default();
             found.retain(|new| !before.iter().any(|old| old.rule.id == new.rule.id && old.sha256 == new.sha256));
         }
         report.add(found);

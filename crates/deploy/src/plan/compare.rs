@@ -1,6 +1,7 @@
 //! Makes a plan: compares the files on disk with the desired state.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,10 +126,7 @@ impl Comparing<'_> {
     fn output(&mut self, desired: &Desired, output: &Output) -> Result<()> {
         let path = output.path.as_path();
         let row = self.rows.get(path.to_string_lossy().as_ref());
-        let Some(metadata) = disk::metadata(path)? else {
-            if let Some(file) = file_above(path) {
-                return Err(no_folder(file, path));
-            }
+        let Some(metadata) = metadata(path)? else {
             let mode = disk::executable(disk::FILE, output.executable);
             let after = match output.form {
                 Form::Servers => After::file(entries::put_in(output, b"")?, mode),
@@ -431,11 +429,20 @@ fn image_of(found: &PathState) -> Image {
     }
 }
 
-/// Returns the first file above `path` where a folder is needed.
-fn file_above(path: &Path) -> Option<&Path> {
-    let error = path.symlink_metadata().err()?;
+/// Returns the metadata of the file at `path`, without following a link; `None` if there is nothing.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH` if there is a file above `path`, where a folder is needed.
+fn metadata(path: &Path) -> Result<Option<Metadata>> {
     let is_there = |above: &&Path| above.symlink_metadata().is_ok();
-    (error.kind() == ErrorKind::NotADirectory).then(|| path.ancestors().find(is_there))?
+    match path.symlink_metadata() {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => match path.ancestors().find(is_there) {
+            Some(file) if error.kind() == ErrorKind::NotADirectory => Err(no_folder(file, path)),
+            _ => Err(disk::failed("read", path, error)),
+        },
+    }
 }
 
 fn no_folder(file: &Path, path: &Path) -> Error {
