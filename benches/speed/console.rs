@@ -82,7 +82,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
     if table.wants(COMMIT) {
         let samples = effort.samples(50) * effort.rounds;
-        let reference = http::delay(data, samples);
+        let reference = http::delay(&data.empty("console-delay.db"), samples);
         table.push(times(COMMIT, commit_to_screen(data, samples), reference, 3.0));
     }
 }

@@ -36,7 +36,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(DELAY) {
         table.push(Row {
             what: DELAY.to_owned(),
-            ours: Value::Time(delay(data, effort.samples(40) * effort.rounds)),
+            ours: Value::Time(delay(&data.empty("http-delay.db"), effort.samples(40) * effort.rounds)),
             off: None,
             reference: None,
             bar: Bar::None,
@@ -166,10 +166,9 @@ fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
 }
 
 /// Returns the median time from a commit of this process until a listen stream of the server reports it.
-pub fn delay(data: &Data, samples: usize) -> Duration {
-    let database = data.empty("delay.db");
-    let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
-    let web = Web::serve(&database);
+pub fn delay(database: &Path, samples: usize) -> Duration {
+    let (store, clock) = (Store::open(database).expect("the database opens"), Clock::system());
+    let web = Web::serve(database);
     let mut listener = web.connect().listen();
     let mut times: Vec<Duration> = (0..samples)
         .map(|n| {

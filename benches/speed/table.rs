@@ -69,7 +69,7 @@ impl Table {
     /// Adds a row, if the user asked for it.
     pub fn push(&mut self, row: Row) {
         if self.wants(&row.what) {
-            eprintln!("measured: {}", row.what);
+            eprintln!("measured: {}", row.cells().join("; "));
             self.rows.push(row);
         }
     }
