@@ -5,7 +5,7 @@ pub use mcpkg_store::check::is_name_byte;
 
 const MAX_NAME: usize = 255;
 
-/// The longest description, in bytes. A page of a list holds a hundred descriptions.
+/// The maximum length of a description, in bytes. A page of a list can contain a hundred descriptions.
 pub const MAX_DESCRIPTION: usize = 64 << 10;
 
 /// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the error message, such as `Prompt`.
@@ -35,8 +35,8 @@ pub fn check(what: &str, name: &str) -> Result<()> {
 /// The scheme of the URIs that mcpkg assigns itself, such as `mcpkg://prompt/review`.
 const OWN_SCHEME: &str = "mcpkg";
 
-/// Checks a resource's URI: a scheme, a colon, and a rest without white space or control characters. The scheme `mcpkg` is
-/// refused: such a resource could be mistaken for something else in the project.
+/// Checks a resource's URI: a scheme, a colon, and a rest without white space or control characters, at most 8,192
+/// bytes in total. The scheme `mcpkg` is refused: such a resource could be mistaken for something else in the project.
 pub fn check_uri(uri: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidArgument, format!("Resource URI '{}' {why}", uri.escape_debug()))

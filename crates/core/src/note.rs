@@ -1,5 +1,4 @@
-//! Notes: the message that a person adds when they approve or deny something, for the agent that asked; and the reason that an
-//! agent gives for what it asks.
+//! Notes: short texts that a person adds when they approve or deny something, or that an agent adds to say why it asks.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::quote;

@@ -14,7 +14,7 @@ pub fn generate<T: JsonSchema>() -> Schema {
 
 /// Returns the schema in the contracts' form: `type`, `properties` (even if there are none) and `required`.
 ///
-/// A field is optional if it is not in `required`. The contracts mention neither null, titles, defaults, limits nor
+/// A field is optional if it is not in `required`. The contracts do not mention null, titles, defaults, limits or
 /// Rust's integer formats, so all of these are removed.
 pub fn contract_form(schema: Schema) -> Map<String, Value> {
     let mut schema = schema.to_value();

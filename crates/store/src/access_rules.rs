@@ -72,8 +72,8 @@ pub(super) fn all(db: &Db<'_>) -> Result<Vec<Kept>> {
     db.all(sql, params![], from_row)
 }
 
-/// Writes rules over those with the same claim and reach. A restore calls this, so that a rule that was narrowed or removed since
-/// the backup does not come back.
+/// Replaces the rules with the same claim and reach. A restore calls this, because rules that were narrowed or removed
+/// after the backup must not come back.
 pub(super) fn keep(db: &Db<'_>, rules: &[Kept]) -> Result<()> {
     for Kept(rule, removed_at) in rules {
         let same = sql!("DELETE FROM access_rule WHERE claim = ?1 AND reach = ?2");
@@ -96,7 +96,7 @@ fn write(db: &Db<'_>, rule: &Rule, removed_at: Option<Millis>) -> Result<()> {
     .map(drop)
 }
 
-/// Returns the issuer that people sign in with at the servers of this database.
+/// Returns the issuer that a server of this database was last started with.
 pub fn issuer(db: &Db<'_>) -> Result<Option<String>> {
     db.one(sql!("SELECT value FROM setting WHERE key = 'oauth_issuer'"), params![], |row| row.get(0))
 }

@@ -1,4 +1,4 @@
-//! Where servers of this database write their audit logs. `doctor` looks there.
+//! Records where the servers of this database write their audit logs, so that `doctor` can check them.
 
 use super::Db;
 use super::engine::{params, sql};

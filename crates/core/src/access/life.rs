@@ -3,7 +3,7 @@
 use mcpkg_base::clock::{Millis, span};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns a span of time in milliseconds. Refuses zero.
+/// Parses a span of time into milliseconds. Refuses zero.
 pub(super) fn parse(text: &str) -> Result<Millis> {
     let why = match span::parse(text) {
         Ok(0) => "would make the key expire immediately",

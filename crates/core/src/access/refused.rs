@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::token;
 
-/// Why a request is refused. The answer reveals nothing about a key to a caller without its secret.
+/// Why a request is refused. The answer reveals nothing about a key to callers who do not know the key's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no key.

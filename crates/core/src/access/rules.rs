@@ -47,8 +47,9 @@ impl Rules {
         Ok(Self(rules))
     }
 
-    /// Returns what a token allows in a project. Without a project, only rules for all projects count. If no such rule
-    /// fits the token, the request is for the only project that the fitting rules name; several projects are an error.
+    /// Returns what a token allows in a project. Without a project, the rules for all projects decide. If none of those
+    /// fits the token, but rules for one project fit, the request is for that project. If rules for several projects
+    /// fit, the request is refused.
     pub fn grant(&self, claims: &Claims, project: Option<&str>) -> std::result::Result<Grant, Refused> {
         let fits = |claim: &str| claim.split_once('=').is_some_and(|(name, value)| claims.has(name, value));
         let asked = project.map(str::to_owned);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_count_together_and_only_where_they_reach() {
+    fn rules_are_combined_and_apply_only_to_their_projects() {
         let rules = Rules(vec![
             rule("groups=staff", None, true),
             rule("groups=platform", Some((1, "p")), false),
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scopes_that_rules_ask_for_are_known() {
+    fn the_scopes_of_the_rules_for_a_project_are_listed() {
         let rules = Rules(vec![
             rule("scope=mcp:read", None, true),
             rule("scope=p:write", Some((1, "p")), false),

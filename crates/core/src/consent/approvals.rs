@@ -9,8 +9,8 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table,
 use mcpkg_base::approved::Kind;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The kinds of approvals that mcpkg asks for again if they are missing, each with its word in lists. Other kinds have
-/// commands of their own.
+/// The kinds of approvals that mcpkg asks for again if they are missing, each with the word that lists show. Other
+/// kinds have commands of their own.
 const KINDS: [(Kind, &str); 9] = [
     (Kind::Agent, "agent"),
     (Kind::Catalog, "catalog"),

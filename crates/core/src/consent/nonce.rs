@@ -26,7 +26,7 @@ use mcpkg_store::consents::{self, Binding, New, Request, State};
 /// How often to check whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The key in a nonce's row that holds the id of its request.
+/// The field of a nonce's stored inputs that contains the id of the request.
 const KEY: &str = "consent";
 
 /// The end of hints for callers with a nonce.
@@ -40,14 +40,12 @@ pub enum CallerNonce<'a> {
     Nonce(&'a str, Duration),
 }
 
-/// Returns a person's consent if there is one. Asks for it at the caller's own terminal. Without a terminal, a caller
-/// without a nonce gets an error with a request and a new nonce.
+/// Returns a person's consent. If the caller has a terminal, asks there. Without a terminal, a caller without a nonce
+/// gets an error with a request and a new nonce.
 ///
-/// # Errors
-/// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` for the
-/// request that the nonce belongs to; `E_CONSENT_EXPIRED`; `E_TOO_MANY`; `E_CONSENT_MISMATCH` with the `mismatch_kind`
-/// `unknown`, `session_differs`, `plan_changed` or `consumed`; `E_CONFIRM_REQUIRED` if the person at the terminal says
-/// no.
+/// # Errors `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` with
+/// the nonce; `E_CONSENT_EXPIRED`; `E_TOO_MANY`; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`,
+/// `session_differs`, `plan_changed` or `consumed`; `E_CONFIRM_REQUIRED` if the person at the terminal says no.
 pub fn ask(context: &Context, need: &Need<'_>, held: CallerNonce<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -232,7 +230,7 @@ fn pending(request: &Request) -> Error {
         .hint(format!("the user runs `{command}` at a terminal; then {AGAIN}"))
 }
 
-/// Returns the error for a call without a nonce, if a person has approved its plan in the meantime.
+/// Returns the error for a call without a nonce, if a person has already approved its plan.
 fn approved(request: &Request) -> Error {
     let what = format!(
         "{}: the user approved this, but the call does not contain the nonce of that approval; nothing was changed",

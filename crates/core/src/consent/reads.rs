@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_store::Db;
 
-/// An approval of all plans that only read from one catalog, as found in its record.
+/// An approval of all plans that only read from one catalog, as read from its record.
 #[derive(Debug)]
 pub(super) struct Reads {
     digest: String,

@@ -30,7 +30,7 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, like a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// An agent gets at most this many effects of a request, one per line. One more line counts the rest.
+/// How many of a request's effects an agent is shown, one per line. If there are more, one more line says how many.
 const TOLD: usize = 100;
 
 /// How many characters of a line are kept when it is cut.
@@ -205,9 +205,8 @@ fn too_many() -> Error {
 /// `shown` is the state of the request when the person saw it: a yes does not overrule a denial that came later. The
 /// asker gets `note` together with the result of its call.
 ///
-/// # Errors
-/// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_CONSENT_EXPIRED`;
-/// `E_UNAPPROVED` if the user has no home directory.
+/// # Errors `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
+/// `E_CONSENT_EXPIRED`; `E_INVALID_ARGUMENT` for the note; `E_UNAPPROVED` if the user has no home directory.
 pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {
@@ -402,7 +401,8 @@ pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
         .hint("call the operation again to create a new request")
 }
 
-/// Keeps at most `most` lines; if there are more, the last one counts the rest. A long line is cut, and says how much is cut.
+/// Keeps the first `most` lines; if there are more, one more line says how many. A long line is cut, and says how much
+/// is cut.
 pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
     let mut short: Vec<String> = lines.iter().take(most).map(|line| beginning(line)).collect();
     if lines.len() > most {

@@ -25,7 +25,7 @@ pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
         match reference {
             Some(reference) => {
                 let secret = reference.resolve(&CancellationToken::new())?;
-                // Read again for each new connection: the password may have changed since.
+                // Each new connection reads the password again, because it may have changed.
                 Store::read_passwords_with(read);
                 let password = utf8_percent_encode(secret.expose(), NON_ALPHANUMERIC);
                 // The address keeps the reference, so that it can be shown and written into a client's configuration.

@@ -10,7 +10,7 @@ use mcpkg_store::limits::Limits;
 use mcpkg_store::projects::{self, Reason};
 use mcpkg_store::{Access, check, events};
 
-/// The largest file, in bytes, that `doctor` checks without being asked to.
+/// The largest database file, in bytes, that `doctor` checks for damage.
 const QUICK: u64 = 64 << 20;
 
 /// `doctor` suggests compacting if at least this many bytes, and at least a quarter of the file, are free.
@@ -22,8 +22,8 @@ const MANY: i64 = 1_000_000;
 /// `doctor` suggests pruning if at least this many rows, in all tables together, are beyond the limits.
 const WORTH_PRUNING: u64 = 10_000;
 
-/// Checks the file, the selected project, tables that have grown, free space, and whether the file is on another
-/// machine.
+/// Checks the database file, the selected project, tables that have grown, free space and the audit log. Also reports
+/// if the file is on another machine.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
     // Ignore errors here: if the database cannot be read, the finding about the file already says so.

@@ -31,7 +31,7 @@ const EVENTS: Resource = Resource {
             return Ok(None);
         }
         let rows = events::last_of(asked.db, asked.selection, 1)?;
-        // Includes the oldest row, because pruning removes rows at that end.
+        // Include the oldest row, because pruning removes the oldest rows.
         let oldest = events::oldest(asked.db)?;
         Validator::of(&(rows.first().map(|newest| (newest.seq, newest.at)), oldest)).map(Some)
     },

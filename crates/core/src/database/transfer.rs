@@ -61,7 +61,7 @@ impl Operation for Move {
         };
         if let Err(error) = alone.note_move() {
             if !Store::is_server(&place) {
-                // Remove the copy: it may lack changes that were made here in the meantime.
+                // Remove the copy: it may lack changes that were made to this database while it was copied.
                 let _ = std::fs::remove_file(&self.to);
             }
             return Err(error);

@@ -159,7 +159,8 @@ pub struct Rights {
 impl Caller {
     /// Returns a client that calls itself `name`.
     ///
-    /// If the client has a key or a token, the audit trail (`events`) names its holder as well, because a client may claim any name.
+    /// If the client has a key or a token, the audit trail (`events`) also names its holder, because a client may claim
+    /// any name.
     pub fn client(name: Option<&str>, grant: Option<Grant>, connection: Connection, identity: Identity) -> Self {
         let name = name.unwrap_or("unknown");
         let actor = match &grant {
@@ -204,8 +205,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may publish a tool with this name in a server's registry, and change the tool's metadata. Only an
-    /// access key can grant this.
+    /// Whether the caller may publish a tool with this name in a server's registry, and change the tool's metadata.
+    /// Only an access key or an access rule can grant this.
     pub fn publishes(&self, tool: &str) -> bool {
         self.publishing().iter().any(|namespace| namespace.covers(tool))
     }

@@ -1,6 +1,6 @@
 //! Declares which lists (prompts, resources, tools, skills) an operation may change.
 //!
-//! An event's row stores the operation's name only. Every process looks up the operation's `Changes` in its own table, no
+//! An event's row stores the operation's name, but not its `Changes`. Every process looks them up in its own table, no
 //! matter which process made the change.
 
 /// The lists that an operation may change, and the clients that may see the change.
@@ -26,8 +26,7 @@ impl Changes {
     pub const NO_LIST: Self =
         Self { prompts: false, resources: false, tools: false, skills: false, reach: Reach::Project };
 
-    /// All lists of the project. This is also the default for an event of a newer version, if this version does not know the
-    /// operation.
+    /// All lists of the project. Also used for an event whose operation this version of mcpkg does not know.
     pub const PROJECT: Self = Self { prompts: true, resources: true, tools: true, skills: true, reach: Reach::Project };
 
     /// All lists of all clients, for an operation that may select another project.

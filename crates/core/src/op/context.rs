@@ -120,7 +120,7 @@ impl Context {
         Self::new(domains, Caller::Shell, store, selection)
     }
 
-    /// Returns a context without a person who could be asked.
+    /// Returns a context in which nobody can be asked.
     ///
     /// If the caller may only read, the context cannot write, no matter which effect an operation declares.
     pub fn new(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
@@ -163,8 +163,8 @@ impl Context {
         }
     }
 
-    /// Returns the context for an HTTP request to a domain's own path, such as the registry. A key that may publish or attest
-    /// can write here, even if it is read-only over MCP. Nobody else can.
+    /// Returns the context for an HTTP request to a domain's own path, such as the registry. Only a caller who may
+    /// publish or attest can write here, even if their key or token is read-only over MCP.
     pub fn of_served(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let may_write = !caller.publishing().is_empty() || caller.attests();
         let store = if may_write { store } else { store.reading() };

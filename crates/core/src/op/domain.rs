@@ -11,8 +11,8 @@ use mcpkg_store::Db;
 use mcpkg_store::limits::Growing;
 use mcpkg_store::projects::Selection;
 
-/// All domains of the program, in documentation order. The shell, the servers, the reference pages and the tests read their
-/// tables. A domain that needs to know what others offer uses [`Context::domains`].
+/// All domains of the program, in documentation order. The shell, the servers, the reference pages and the tests read
+/// the tables of these domains. A domain that needs to know what others offer uses [`Context::domains`].
 #[derive(Clone, Copy, Default)]
 pub struct Domains(pub &'static [&'static Domain]);
 
@@ -62,8 +62,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Repairs what an earlier process left unfinished. Called before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of the program whose contract the domain implements, such as Enact. While it runs, a server that
-    /// presents itself as that program picks up changes made to these files.
+    /// The files of the program whose contract the domain implements, such as Enact. A running server that presents
+    /// itself as that program picks up changes made to these files.
     pub original: Option<&'static Original>,
     /// Finds the folder that a server deploys into if the caller does not name one. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,
@@ -103,8 +103,8 @@ impl Domain {
 /// Finds a deploy root from the database and from the folder in which the server was started.
 pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
-/// The files that a contract's original program keeps on this machine. While it runs, a server that presents itself as
-/// the original picks up changes made to these files.
+/// The files on this machine of a program whose contract a domain implements, such as Enact. A running server that
+/// presents itself as that program picks up changes made to these files.
 pub struct Original {
     /// The program that such a server presents itself as.
     pub identity: Identity,

@@ -374,7 +374,7 @@ impl Call {
         self.operation.foresee(&context.reading())
     }
 
-    /// Returns the command that an envelope names.
+    /// Returns the name of the command for an envelope; see [`Operation::command`].
     pub fn command(&self) -> &str {
         &self.command
     }

@@ -58,7 +58,8 @@ fn without_names(text: &str) -> String {
     parts(text).into_iter().map(|part| if is_name(part) { "\0" } else { part }).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the first name in a warning that differs from the other warning, or the first name if none differs.
+/// Returns the first name in `warning` that `other` does not have in the same place. If there is none, returns the
+/// first name in `warning`.
 fn differing<'w>(warning: &'w str, other: &str) -> &'w str {
     let others = parts(other);
     let names = || parts(warning).into_iter().enumerate().filter(|(_, part)| is_name(part));

@@ -109,7 +109,7 @@ impl Effect {
         matches!(self, Effect::Read)
     }
 
-    /// Returns a word that tells people what something with this effect does to data.
+    /// Returns what an operation with this effect does to data, in one word for people.
     pub const fn does(self) -> &'static str {
         match self {
             Effect::Read => "reads",
@@ -125,7 +125,7 @@ impl Effect {
     }
 }
 
-/// The format of an operation's replies and errors. Each has a writer in `present`.
+/// The format of an operation's replies and errors. The writers are in `present`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A sentence, as in contract 001 (prompts and resources).
@@ -199,9 +199,9 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const TITLE: &'static str;
     /// What the operation does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
-    /// More text for the tool's description after [`Operation::ABOUT`], unless the server presents itself as a contract's
-    /// original program. It contains the words of users who need the tool, because agents search descriptions for such words.
-    /// No final period.
+    /// More text for the tool's description after [`Operation::ABOUT`]. Left out if the server presents itself as
+    /// another program (`serve --as`). It contains the words of users who need the tool, because agents search
+    /// descriptions for such words. No final period.
     const USER_WORDS: &'static str = "";
     /// Synonyms for agents that search for tools: general words, never whole requests. Claude Code's tool search ranks them
     /// above the words of a description and below those of a name.
@@ -220,8 +220,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const CHANGES: Changes = Changes::PROJECT;
     /// Whether a server lists the tool even if the rest of its group is not listed.
     const ALWAYS_LISTED: bool = false;
-    /// Whether the operation can work in this build and in the folder in which the server was started. If not, the tool is
-    /// listed only by a server that presents itself as a contract's original program.
+    /// Whether the operation can work in this build and in the folder in which the server was started. If not, only a
+    /// server that presents itself as another program (`serve --as`) lists the tool.
     const WORKS: fn(&Selection) -> bool = |_| true;
     /// Whether a server runs only one call at a time for each caller, because the call is far more expensive than
     /// other calls that only read.
@@ -389,8 +389,8 @@ pub fn cell(text: &str) -> Cow<'_, str> {
 }
 
 impl Body {
-    /// Returns a text with these lines. Control characters are replaced, so that each line stays a single line. Questions to
-    /// a person are built from this.
+    /// Returns a text with these lines, for example for a question to a person. Control characters are replaced, so
+    /// that each line stays a single line.
     pub fn lines<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Self {
         Body::Text(lines.into_iter().map(|line| marks::line(line.as_ref()).into_owned() + "\n").collect())
     }

@@ -50,7 +50,7 @@ pub struct Live {
 /// Returns the current values of a template's variable, in order.
 pub type Named = fn(&Context) -> Result<Vec<String>>;
 
-/// The list in which a client shows a resource.
+/// The MCP list that contains a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedIn {
     Template,
@@ -173,8 +173,8 @@ fn decode(part: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(part).decode_utf8().ok()
 }
 
-/// Adds a page of rows to an object: the first rows, at most [`PAGE`] and only as many as fit into an answer of `limit`
-/// bytes, and whether there are more.
+/// Adds a page of rows to an object, and returns the object as JSON text. The page has at most [`PAGE`] rows, and only
+/// as many as fit into an answer of `limit` bytes. The key `more` says whether rows are left.
 ///
 /// # Errors
 /// `E_INTERNAL` if a row cannot be written as JSON.

@@ -94,9 +94,9 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     Value::Object(object)
 }
 
-/// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `next_step`,
-/// `details` and `retry_after_ms`. The error's details may contain `next_step` and `retry_after_ms`; otherwise the next
-/// step is the code's.
+/// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `hints`, `next_step`,
+/// `details` and `retry_after_ms`. `next_step` and `retry_after_ms` are taken from the error's details. Without a
+/// `next_step` there, the table of codes has one.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bug_keeps_its_internals() {
+    fn a_bug_does_not_reveal_its_internals() {
         let bug = rpc(&Error::internal("row 7"));
         assert_eq!(bug.code, -32603);
         assert!(!bug.object().to_string().contains("row 7"));

@@ -88,7 +88,7 @@ fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> Cow<'t, str>, more: bo
     line
 }
 
-/// Splits a row's name into pieces that appear below each other in its column. Returns nothing for any other column.
+/// Splits the cell of a name column into lines that fit. Returns nothing for other columns.
 fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while column.is_name() && rest.width() > column.width {

@@ -163,7 +163,7 @@ impl NewContent {
     /// Returns the whole content.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`, also if the file has changed since.
+    /// `E_FILE_FAILED` if the file has changed; the errors of reading a file.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>> {
         if let Holder::Memory(bytes) = &self.holder {
             return Ok(Cow::Borrowed(bytes.as_slice()));

@@ -40,8 +40,8 @@ pub(super) struct ServerWords {
 }
 
 impl ServerWords {
-    /// Words that such configurations contain: parts of the keys with all servers, such as `mcpServers`, and the key `command`
-    /// of a single server. First in UTF-8, then in UTF-16.
+    /// Words that such configurations contain: `ervers` (as in `mcpServers`) and the keys `mcp` and `command`. First in
+    /// UTF-8, then in UTF-16.
     const WORDS: [&[u8]; 6] = [
         b"ervers",
         b"\"mcp\"",

@@ -36,8 +36,7 @@ macro_rules! unreferenced {
     };
 }
 
-/// The condition of `unreferenced!` as a constant. A test compares its tables with those that `check` searches for
-/// users of a blob.
+/// The condition of `unreferenced!`, which a test compares with the users of a blob in `blobs/users.rs`.
 #[cfg(test)]
 pub(crate) const UNREFERENCED: &str = unreferenced!();
 

@@ -163,8 +163,8 @@ impl Operation for Create {
     }
 }
 
-/// Returns a text that says which tools the clients of a project's key may call. Tools that write to the disk are excluded,
-/// because these clients must stay inside the project.
+/// Returns a hint that says how many tools clients with a project's key can call. Only groups whose tools stay inside
+/// the project count (`within_project`): tools that write to the disk do not.
 fn tools(domains: Domains, read_only: bool) -> String {
     let served = || domains.operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
     let groups = domains.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);

@@ -8,14 +8,14 @@ use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::access_rules::{self, Rule};
 
-/// The longest claim that a rule may name, in bytes.
+/// The maximum length of a rule's claim, in bytes.
 const MAX_CLAIM: usize = 500;
 
 /// Shell completion for the claims of rules.
 pub(super) const CLAIMS: Names =
     Names::Stored(|typed| Ok(typed.matching(access_rules::list(typed.db)?.into_iter().map(|rule| rule.claim))));
 
-/// Returns the claim if it has the form NAME=VALUE; otherwise the error says what is wrong.
+/// Checks that a claim has the form NAME=VALUE and is not too long.
 pub(super) fn claim(text: &str) -> Result<&str> {
     let good = text.len() <= MAX_CLAIM
         && !text.contains(char::is_control)

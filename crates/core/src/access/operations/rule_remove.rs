@@ -22,8 +22,8 @@ pub struct RemoveRule {
 }
 
 impl RemoveRule {
-    /// Returns the rule to remove: the claim's rule for the named project or, if no project is named, the claim's rule
-    /// for all projects. If there is no rule for all projects either, returns a rule whose project was deleted.
+    /// Returns the rule to remove. If a project is named, this is the claim's rule for that project. Otherwise it is
+    /// the claim's rule for all projects or, if there is none, a rule of the claim whose project was deleted.
     fn wanted(&self, db: &Db<'_>, context: &Context) -> Result<Rule> {
         let claim = claim(&self.claim)?;
         let rules: Vec<Rule> = access_rules::list(db)?.into_iter().filter(|rule| rule.claim == claim).collect();

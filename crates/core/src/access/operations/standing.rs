@@ -12,7 +12,7 @@ use mcpkg_store::access::{self, Key};
 use mcpkg_store::page::Page;
 use mcpkg_store::{Db, projects};
 
-/// Shell completion for the names of access keys.
+/// Shell completion for the names of access keys that were not revoked.
 pub(super) const KEYS: Names = Names::Stored(|typed| {
     let keys = access::list(typed.db, &Page::all())?.rows;
     Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
@@ -40,7 +40,7 @@ pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<
     })
 }
 
-/// Describes what a key allows, as a cell of `access list`.
+/// Describes what a key allows, for `access list` and `access show`.
 pub(super) fn may(key: &Key) -> String {
     rights(key.read_only, key.consent, key.execute, &key.publish, key.attest)
 }

@@ -23,7 +23,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Checks the claims of a token from this issuer, other than its audience.
+    /// Checks a token's claims, except for the audience. `issuer` is the only accepted issuer.
     pub(in crate::access) fn check(all: Map<String, Value>, issuer: &str, now: Millis) -> Result<Self, Refused> {
         if all.get("iss").and_then(Value::as_str) != Some(issuer) {
             return Err(Refused::Issuer);
@@ -76,7 +76,7 @@ impl Claims {
     }
 
     /// Whether a claim equals `value`, or is a list that contains it. The name `a.b` stands for the claim with this
-    /// name or, if there is none, for the field `b` of the claim `a`. Scopes are lists, separated by spaces.
+    /// name or, if there is none, for the field `b` of the claim `a`. In `scope` and `scp`, spaces separate the values.
     pub fn has(&self, name: &str, value: &str) -> bool {
         match name {
             "scope" | "scp" => match self.all.get(name) {
@@ -106,8 +106,7 @@ fn holds(found: Option<&Value>, value: &str) -> bool {
 }
 
 /// Returns the name of the person or program that the token stands for. If the readable name is not `sub` itself, the
-/// name ends in a hash of the issuer and `sub`. So two people with the same readable name have different names,
-/// because only the issuer assigns `sub`.
+/// name ends in a hash of the issuer and `sub`, so that two people with the same readable name have different names.
 fn name(claims: &Map<String, Value>, issuer: &str) -> Option<String> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let client = text("client_id").or_else(|| text("azp"));

@@ -20,7 +20,7 @@ use mcpkg_base::sha256;
 const EVERY: Duration = Duration::from_secs(600);
 /// How soon the keys are read again after a failure, or because a token names an unknown key.
 const AGAIN: Duration = Duration::from_secs(30);
-/// How long keys count while the issuer does not answer.
+/// How long the last keys are still used while the issuer does not answer.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// How long reading the keys may take.
@@ -133,8 +133,8 @@ impl Issuer {
             && held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= AGAIN)
     }
 
-    /// Reads the keys. If that fails, keeps the keys that are held. If another thread is already reading the keys,
-    /// waits for it and does nothing more. Blocks for ten seconds at most.
+    /// Reads the keys. If that fails, keeps the old keys. If another thread is already reading the keys, waits for it
+    /// and does nothing more. Blocks for ten seconds at most.
     pub fn read_keys(&self, cancelled: &CancellationToken) {
         let began = Instant::now();
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +146,7 @@ impl Issuer {
         self.read(read, Instant::now());
     }
 
-    /// Stores the keys that were read. If reading failed, keeps the keys that are held and stores the reason.
+    /// Stores the keys that were read. If reading failed, keeps the old keys and stores the reason.
     pub(super) fn read(&self, read: std::result::Result<Keys, String>, read_at: Instant) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         held.tried_at = Some(read_at);

@@ -11,7 +11,7 @@ use super::keys::{Algorithm, Keys};
 /// The maximum length of a token.
 const MAX_TOKEN: usize = 16 << 10;
 
-/// The header of a token, as far as it counts. Keys in the header itself (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
+/// The fields of a token's header that mcpkg reads. Keys in the header itself (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
@@ -37,7 +37,7 @@ pub fn is_token(text: &str) -> bool {
     header.is_some() && parts.count() == 2
 }
 
-/// Takes a token apart, and refuses one whose header rules it out.
+/// Parses a token. Refuses it if it is too long, has extensions, or is not an access token.
 pub(super) fn read(token: &str) -> Result<Unchecked<'_>, Refused> {
     if token.len() > MAX_TOKEN {
         return Err(Refused::TooLong);

@@ -152,7 +152,7 @@ impl Key {
     }
 }
 
-/// Returns an uncompressed point of a curve whose coordinates have `length` bytes.
+/// Encodes a point of an elliptic curve in uncompressed form. Each coordinate must have `length` bytes.
 fn point(x: Vec<u8>, y: Vec<u8>, length: usize) -> Option<Vec<u8>> {
     (x.len() == length && y.len() == length).then(|| [vec![4], x, y].concat())
 }

@@ -20,13 +20,13 @@ pub use jws::is_token;
 /// Why a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The text is not a JSON Web Token.
+    /// The text is not a valid JSON Web Token, or it has extensions.
     Malformed,
     /// The token is too long.
     TooLong,
-    /// The algorithm is `none`, one with a shared secret, or one that mcpkg does not support.
+    /// mcpkg does not accept the algorithm, or the key named by the token cannot be used with it.
     Algorithm,
-    /// The token is not an access token, or it is bound to a key of the client.
+    /// The token is not an access token, names no subject and no client, or is bound to a key of the client.
     Kind,
     /// The token is from another issuer.
     Issuer,
@@ -34,7 +34,7 @@ pub enum Refused {
     Audience,
     Expired,
     NotYetValid,
-    /// The issuer does not publish the key that signed the token.
+    /// The issuer does not publish the key that signed the token, or several keys may have signed it.
     UnknownKey,
     Signature,
     /// The issuer's keys were never read, or were read too long ago.
@@ -42,7 +42,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Whether the token may be an attempt to guess: it names a key of the issuer, but that key did not sign it.
+    /// Whether the token may be an attempt to guess.
     pub const fn is_guess(self) -> bool {
         matches!(self, Refused::Signature)
     }

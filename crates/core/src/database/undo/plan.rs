@@ -46,7 +46,7 @@ pub struct Line {
     pub status: Status,
     /// The undo's action for the item, or the reason why the undo skips the item.
     pub undo: String,
-    /// The latest change of the same item that the undo does not cover.
+    /// The item's latest change by an event that the undo does not cover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
 }
