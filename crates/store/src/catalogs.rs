@@ -271,7 +271,7 @@ pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
 
 /// Whether any catalog has commands of a group.
 pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
-    // `;` is the character after `:`.
+    // `;` is the character after `:`, so these are all ids that begin with `GROUP:`.
     let sql = sql!("SELECT 1 FROM catalog_command WHERE id >= ?1 AND id < ?2 LIMIT 1");
     Ok(db.one(sql, params![format!("{group}:"), format!("{group};")], |row| row.get::<i64>(0))?.is_some())
 }

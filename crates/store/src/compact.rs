@@ -35,9 +35,8 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Deletes content and indexed words that nothing refers to. On SQLite, also returns the free space in the file
-    /// to the disk: reads continue in the meantime, and writers wait until the file is rewritten. PostgreSQL reuses
-    /// the space instead.
+    /// Deletes content and indexed words that nothing refers to. On SQLite, also returns the free space in the file to
+    /// the disk; while mcpkg rewrites the file, reads continue and writers wait. PostgreSQL reuses the space instead.
     ///
     /// # Errors
     /// `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.

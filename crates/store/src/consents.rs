@@ -12,8 +12,8 @@ use super::page::{Page, Slice};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The limits of this table. By default, expired rows stay for a day, so that mcpkg can tell them apart from rows
-/// that never existed. The number limits the tokens of each asker, and separately the requests.
+/// The limits of this table. By default, expired rows stay for a day, so that mcpkg can tell them apart from rows that
+/// never existed. `number` limits the tokens of each asker, and separately its requests.
 pub const GROWING: Growing = Growing {
     name: "consents",
     about: "confirm tokens and consent requests, per caller; pending tokens and requests are never deleted",
@@ -257,9 +257,9 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Records that a person approved a request until `expires_at`. Returns false if the request is used or expired, or if it
-/// was denied after it was `shown` to that person. A request that was shown as denied can still be approved. So can an
-/// approved one that was not used, in case its use was interrupted.
+/// Records that a person approved a request until `expires_at`. Returns false if the request is used or expired, or if
+/// it was denied after it was `shown` to that person. A request that was shown as denied can still be approved. An
+/// approved request that was not used can be approved again, in case its use was interrupted.
 pub fn approve(
     db: &Db<'_>,
     uuid: Uuid,

@@ -1,4 +1,4 @@
-//! Deadlines for reads on behalf of clients: no client's content may block a reader forever.
+//! Deadlines for reads on behalf of clients, so that no read blocks its connection forever.
 //!
 //! SQLite asks [`Watch`] every few thousand steps of its virtual machine. A read that goes through content in pieces
 //! also checks the deadline between the pieces. A single step can be long: FTS5 reads all occurrences of a word, or

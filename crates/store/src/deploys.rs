@@ -162,7 +162,7 @@ pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
 }
 
 /// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Does not
-/// count files that already had the right content, or deleted files that replaced nothing.
+/// count files that already had the right content, or paths without a file both now and before the first deploy.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT place.root FROM deployed JOIN place ON place.id = place_id

@@ -22,7 +22,7 @@ pub struct NewEvent<'a> {
     pub project: Option<&'a str>,
     /// The operation, such as `prompt.create`.
     pub kind: &'a str,
-    /// The name of the thing that was changed.
+    /// The name or id of the thing that was changed.
     pub subject: &'a str,
     /// `ok`, or the error code of the refusal.
     pub outcome: &'a str,
@@ -40,7 +40,7 @@ pub struct Event {
     /// The project's name, if one applied.
     pub project: Option<String>,
     pub kind: String,
-    /// The name of the thing that was changed.
+    /// The name or id of the thing that was changed.
     pub subject: String,
     /// `ok`, or the error code of the refusal.
     pub outcome: String,

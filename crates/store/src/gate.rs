@@ -1,4 +1,4 @@
-//! The models of a workspace's gate, which tests ONNX models, and its routes from endpoints to models.
+//! The gate of a workspace, which tests ONNX models: its models, and the routes from endpoints to them.
 
 use super::blobs::NewContent;
 use super::engine::{Row as Found, params, sql};

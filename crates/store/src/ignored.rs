@@ -1,4 +1,4 @@
-//! The audit findings that users marked as harmless: one text for each project, in the form that the audit gives it.
+//! The audit findings that users marked as harmless. Each project has one text, in the audit's own format.
 
 use super::Db;
 use super::engine::{params, sql};

@@ -10,8 +10,8 @@ use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Announces a server of a database, so that `restore` can see it. The announcement ends when this is dropped, or
-/// with the process.
+/// Announces a server of a database, so that a restore or a move of the database can see it. The announcement ends when
+/// this is dropped, or with the process.
 pub struct Serving {
     held: HeldLock,
 }
@@ -131,7 +131,7 @@ impl Store {
     /// Announces a server of this database. While the returned guard lives, [`Store::keep_servers_away`] sees the server.
     ///
     /// # Errors
-    /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` if the lock cannot be taken.
+    /// `E_DB_BUSY` while the database is being restored or moved; `E_DB_UNAVAILABLE` if the lock cannot be taken.
     pub fn announce(&self) -> Result<Serving> {
         let held = self.engine.lock(Subject::Serving, Mode::Shared)?;
         let held = held.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The settings of a project's modules, which are the parts that a deploy writes. A module without a row has default
+//! The settings of a project's modules, which are the items that a deploy writes. A module without a row has default
 //! settings, which follow from its prompt or resources.
 
 use serde::de::DeserializeOwned;

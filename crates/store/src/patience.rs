@@ -11,8 +11,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause between two attempts.
 pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
-/// Repeats `f` while the database server is unreachable or busy, until the time `until`. `f` must not change
-/// anything, or have no further effect when repeated.
+/// Repeats `f` while the database server is unreachable or busy, until the time `until`. `f` must change nothing, or
+/// have no further effect when it is repeated.
 pub(super) fn patiently<T>(until: Instant, mut f: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match f() {

@@ -1,4 +1,4 @@
-//! Sends stored content slowly: piece by piece, each in its own transaction.
+//! Sends stored content piece by piece, so that each piece can have its own transaction.
 //!
 //! A slow client must not keep a transaction open, and no unverified content may leave the store. So the whole
 //! content is first read once, and verified by its SHA-256. The checksum of each piece stays in memory. Each piece

@@ -1,4 +1,4 @@
-//! Skills: resources below `skill://NAME/` that include a `SKILL.md`, and prompts that can serve as one.
+//! Skills: resources below `skill://NAME/` that include a `SKILL.md`, and prompts that agents can use as skills.
 
 use super::Db;
 use super::engine::{params, sql};

@@ -32,8 +32,8 @@ impl Kind {
 /// Options for reading a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Patterns that select files. A file is imported if it matches at least one of them; without patterns, all files are.
-    /// Patterns that begin with `!` exclude files.
+    /// Patterns that select files. A file is imported if it matches at least one of them. Without patterns, all files
+    /// are imported. Patterns that begin with `!` exclude files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Prefix for the names of the source's items.

@@ -20,7 +20,7 @@ pub struct New<'a> {
     pub now: Millis,
 }
 
-/// Returns the key of a workspace. Adds the workspace if it is new.
+/// Adds a workspace, or updates its name if the folder is already known. Returns the workspace's key.
 pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<i64> {
     let sql = sql!(
         "INSERT INTO workspace (uuid, machine, root, name, added_at) VALUES (?1, ?2, ?3, ?4, ?5)

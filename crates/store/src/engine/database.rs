@@ -198,7 +198,7 @@ impl Engine {
         }
     }
 
-    /// Fails if the database was found replaced.
+    /// Fails if [`Engine::notice_replacement`] has found that the database was replaced.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_in_place(),

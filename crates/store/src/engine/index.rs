@@ -6,7 +6,8 @@ use crate::Db;
 use crate::search::is_cut;
 use mcpkg_base::error::Result;
 
-/// Indexes again all items that contain scripts without spaces. Older versions indexed whole runs of letters as words.
+/// Indexes all items again that contain text in a script without spaces. Older versions indexed whole runs of letters
+/// as words.
 pub(super) fn renew(db: &Db<'_>) -> Result<()> {
     transfer::words(db, db, is_cut)?;
     transfer::tool_words(db, db, is_cut)

@@ -1,4 +1,4 @@
-//! Defines the locks of transactions, and the locks that last until their process ends, even if it is killed.
+//! Defines what transactions lock, and the locks that a process holds until it ends, even if it is killed.
 
 use uuid::Uuid;
 

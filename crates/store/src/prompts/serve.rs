@@ -1,4 +1,5 @@
-//! Serves prompts to clients: rows are borrowed, and each prompt takes one statement.
+//! Serves prompts to clients. A prompt, or a page of the list, takes one statement, and its fields are borrowed from
+//! rows.
 
 use super::dialect::Dialect;
 use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};

@@ -166,7 +166,7 @@ pub fn of_item(db: &Db<'_>, item: Uuid, number: i64) -> Result<Option<(i64, Revi
 }
 
 /// Returns the revisions of the item that has or last had `name`, newest first; empty if there never was one. A damaged
-/// revision has the action `damaged`, its number, and nothing else.
+/// revision has only the action `damaged`, its number, and the legible part of its name.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
     last(db, project, kind, name, usize::MAX)
 }

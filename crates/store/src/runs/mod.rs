@@ -64,7 +64,7 @@ pub struct Run {
     pub plan_hash: String,
     /// The inputs as JSON, with secrets as references.
     pub inputs: String,
-    /// The state in which the run's last holder left it.
+    /// The state that the run's process stored last. The process may have been killed since.
     pub state: State,
     /// A request to pause or cancel that the run has not fulfilled yet.
     pub wanted: Option<Wanted>,

@@ -9,8 +9,8 @@ use crate::engine::{params, sql};
 use mcpkg_base::clock;
 use mcpkg_base::error::Result;
 
-/// How many ids are left free below the reserved ones, for items that others create in the meantime. Such an item
-/// gets the id after the largest existing one.
+/// How many ids are left free below the reserved ones, for items that others create before the reserved ids are used.
+/// Such an item gets the id after the largest existing one.
 pub(super) const FREE: i64 = 1 << 20;
 
 /// Reserved ids, and the setting that reserves them.

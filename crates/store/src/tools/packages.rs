@@ -30,7 +30,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// Returns the word for this visibility, which is the same in the database, in messages and in JSON.
+    /// Returns the word that the database, messages and JSON use for this visibility.
     pub const fn word(self) -> &'static str {
         match self {
             Visibility::Public => "public",

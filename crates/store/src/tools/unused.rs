@@ -15,7 +15,7 @@ use mcpkg_base::error::Result;
 const AT_ONCE: u32 = 50;
 
 /// The SQL condition that the archive of a row `p` of `tool_package` is unused: it was not published here, it is not
-/// installed, no run that started after `?1` uses it, and it was not looked up after `?2`.
+/// installed, it was not looked up after `?2`, and no unfinished run that started after `?1` uses it.
 macro_rules! unused {
     () => {
         "(p.blob_id IS NOT NULL AND p.registry <> 'local' AND p.seen_at <= ?2
@@ -116,7 +116,7 @@ pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
 }
 
 /// The SQL condition that a row of `registry_answer` is older than `?1`, or belongs to a registry that was removed. A
-/// row without text only describes the index of a folder, and never expires.
+/// row without text only describes the index of a folder, so its age does not matter.
 macro_rules! outdated {
     () => {
         "((body <> '' AND fetched_at < ?1) OR registry NOT IN (SELECT name FROM registry))"

@@ -122,8 +122,8 @@ pub(super) fn keep(
     db.run(sql, columns).map(drop).map_err(|error| revisions::raced(NUMBER, "Workflow", &workflow.name, error))
 }
 
-/// Returns the revisions of the workflow that has or last had `name`, newest first; empty if there never was one. A damaged
-/// revision has the action `damaged`, its number, and nothing else.
+/// Returns the revisions of the workflow that has or last had `name`, newest first; empty if there never was one. A
+/// damaged revision has only the action `damaged`, its number, and the legible part of its name.
 pub fn history(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     last(db, project, name, usize::MAX)
 }

@@ -90,7 +90,7 @@ impl Address {
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
-                // The reference to the password. The caller has already replaced the reference with the password itself.
+                // The reference to the password. The caller has already resolved it: `password` contains the result.
                 "password_from" => address.kept_in = Some(value),
                 "options" => options = value,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,

@@ -35,8 +35,8 @@ struct Shared {
     silent_at: Mutex<Option<Instant>>,
     /// Whether this process has locked out all servers.
     is_alone: AtomicBool,
-    /// The last move of the database at the time when this process announced itself as a server. The outer `Option`
-    /// is `None` if this process is not a server.
+    /// The last move of the database (`mcpkg move`) before this process announced itself as a server. The outer
+    /// `Option` is `None` if this process is not a server.
     announced: Mutex<Option<Option<String>>>,
 }
 

@@ -310,7 +310,7 @@ impl Connection {
     }
 }
 
-/// Restores how long a connection waits for an answer.
+/// Restores a connection's time limit for answers when it is dropped.
 pub(super) struct Patient<'c> {
     connection: &'c Connection,
     before: Duration,

@@ -150,7 +150,7 @@ fn look_after_all() {
     let runtime = runtime.expect("the system gives an event queue");
     let _entered = runtime.enter();
     loop {
-        // Requests to cancel run on the same runtime in the meantime.
+        // Requests to cancel run on the same runtime while this thread sleeps.
         runtime.block_on(tokio::time::sleep(LOOK));
         let mut all = all();
         while all.running == 0 {

@@ -51,12 +51,12 @@ const TABLE: &str = "500ms";
 const ATTEMPTS: usize = 100;
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// The content of a database.
+/// The content of the schema `mcpkg` in a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SchemaState {
     /// The schema is missing or empty.
     Nothing,
-    /// The schema contains something that mcpkg did not create, as named here.
+    /// The schema contains something that mcpkg did not create, with its name if it is known.
     Foreign(Option<String>),
     /// mcpkg's tables of this version.
     Version(i64),

@@ -5,8 +5,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The query for the snapshot that a transaction would see.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// Whether the version of the database was requested together with the next read, and the version once that read has
-/// returned it. A separate query for the version would need another round trip.
+/// The request for the version of the database, which the next read returns together with its rows. A separate query
+/// for the version would need another round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionRead {
     NotAsked,

@@ -24,7 +24,7 @@ pub(in crate::engine) fn in_transaction<T>(
     intent: Intent,
     f: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    // Restores the time limit that `allow_long` raised, once the transaction has ended, including its commit or rollback.
+    // After the commit or rollback, this restores the time limit that `allow_long` may have raised.
     let _limit = connection.keep_limit();
     match intent {
         Intent::Read => connection.begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
@@ -52,8 +52,8 @@ pub(in crate::engine) fn allow_long(connection: &Connection) {
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    // The guard keeps a move or restore from starting until this transaction ends. Anything that was read before this
-    // transaction took its lock may be outdated.
+    // The guard keeps a move or restore from starting until this transaction ends. The setting `MOVED` is read last,
+    // because an answer from before the lock was taken may be outdated.
     let guard = match connection.connector.is_alone() {
         true => "SELECT true".to_owned(),
         false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),

@@ -23,7 +23,7 @@ pub(super) const POOLED_CACHE: i64 = 2 * 1024;
 /// The page cache of a connection that reads all the time, in KiB.
 pub(super) const READER_CACHE: i64 = 16 * 1024;
 
-/// The longest statement in bytes. This includes statements in a file's schema.
+/// The maximum length of an SQL statement, in bytes. It also applies to the statements in a file's schema.
 const LONGEST_SQL: i32 = 1 << 20;
 
 /// Returns a connection to `path` with a page cache of `cache` KiB.

@@ -255,7 +255,7 @@ impl Database {
         }
     }
 
-    /// Fails if the file was found replaced.
+    /// Fails if [`Database::notice_replacement`] has found that the file was replaced.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         if !self.replaced.load(Ordering::Relaxed) {
             return Ok(());

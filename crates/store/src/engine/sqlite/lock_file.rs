@@ -26,7 +26,7 @@ pub(super) fn open_lock_file(path: &Path) -> Result<File> {
 }
 
 /// How often to try again to take a lock that is held, and the pause before each new attempt. Another process may hold
-/// the lock for some microseconds only to check whether it is held.
+/// the lock for a few microseconds, only to check whether somebody else holds it.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(2);
 

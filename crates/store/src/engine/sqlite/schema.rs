@@ -127,7 +127,7 @@ fn apply(connection: &mut Connection, version: u32) -> std::result::Result<bool,
 pub(super) fn newer_version(connection: &Connection) -> Option<String> {
     let sql = "SELECT value FROM setting WHERE key = ?1";
     let found: String = connection.query_row(sql, [UPGRADED_BY], |row| row.get(0)).ok()?;
-    // The file may be anybody's, and the text becomes part of a hint.
+    // The file may come from anybody, and the text becomes part of a hint. So accept nothing but a version number.
     let numbers = |text: &str| {
         let numbers: Vec<u32> = text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
         <[u32; 3]>::try_from(numbers).ok()

@@ -80,7 +80,7 @@ macro_rules! written {
     };
 }
 
-/// Removes the words under these ids from the index, except for ids of stored items.
+/// Removes from the index the words under those of `ids` that belong to no stored item.
 pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     let sql = sqlite_sql!("DELETE FROM search WHERE rowid >= ?1 AND rowid < ?2 AND NOT ", written!());
     db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)

@@ -197,7 +197,7 @@ pub(in crate::engine::postgres) fn take(
         }
     }
     if is_alone {
-        // This waits for all transactions that are writing now to end.
+        // This waits until all writing transactions have ended.
         connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         forget_servers(&connection)
             .or_else(|error| if error.code() == Code::ReadOnly { Ok(()) } else { Err(error) })?;

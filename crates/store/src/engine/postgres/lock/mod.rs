@@ -21,7 +21,7 @@ pub(super) use claim::holding;
 pub(crate) use keeper::SessionLock;
 pub(super) use keeper::take;
 
-/// The lock for writers. Writers to a single project share it. Each lock number in this file consists of "mcpkg" and a
+/// The lock for writers. Writers to a single project share it. This number and the next three consist of "mcpkg" and a
 /// counter.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
@@ -64,7 +64,7 @@ fn is_held(connection: &Connection, subject: Subject) -> Result<bool> {
     single(connection, sql, params![key(subject)], |row| row.get(0))
 }
 
-/// Returns the last move of the database.
+/// Returns the id of the last move of the database (`mcpkg move`), if there was one.
 pub(super) fn moved(connection: &Connection) -> Result<Option<String>> {
     super::rows::one(connection, postgres_sql!("SELECT value FROM setting WHERE key = 'moved'"), params![], |row| {
         row.get(0)
