@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A change of one item. It contains no content: a state is a revision's number or a word.
+/// A change of one item. It contains no content: a state is a short text, such as a revision's number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(String, String, String, String)", into = "(String, String, String, String)")]
 pub struct Change {
     /// The kind of the item, such as `prompt`.
     pub kind: String,
-    /// The permanent key of the item.
+    /// Identifies the item among those of its kind: its UUID, name or path.
     pub item: String,
     /// The state before; empty if there was no such item.
     pub before: String,

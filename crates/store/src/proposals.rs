@@ -92,7 +92,7 @@ pub struct NewProposal<'a> {
     pub project: i64,
     pub origin: Origin,
     pub action: Action,
-    /// The key of the prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
+    /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: &'a str,
     pub module_id: &'a str,
     /// The file with the change.
@@ -112,7 +112,7 @@ pub struct Proposal {
     pub id: i64,
     pub origin: Origin,
     pub action: Action,
-    /// The key of the prompt or resource, as in [`NewProposal::item`].
+    /// The prompt or resource, as in [`NewProposal::item`].
     pub item: String,
     pub module_id: String,
     /// The file with the change.

@@ -97,12 +97,12 @@ pub struct SourceRow {
     pub updated_at: Millis,
 }
 
-/// The item that a file of a source became.
+/// An item that was made from a file of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
     /// The file's path in the source, with `/` as separator.
     pub path: String,
-    /// The key of the item: `prompt:<uuid>` or `resource:<uuid>`.
+    /// The item: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
     /// The item's name, its attributes and when it applies, as JSON, as of the last version that was merged or
     /// decided on.
@@ -196,7 +196,7 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM source WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Returns the items that the files of a source became, ordered by path.
+/// Returns the items that were made from the files of a source, ordered by path.
 pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -205,7 +205,7 @@ pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     db.all(sql, params![id], item_from_row)
 }
 
-/// Returns the item that a file of a source became, if any.
+/// Returns the item that was made from a file of a source, if any.
 pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -242,7 +242,7 @@ pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option
     db.one(sql, params![project, item, but], |row| row.get(0))
 }
 
-/// Stores the item that a file became, replacing the previous one.
+/// Stores the item that was made from a file, replacing the previous one.
 pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
     let ItemRow { path, item, entry, blob, sha256, executable, shared, proposal } = row;
     let sql = sql!(
@@ -256,7 +256,7 @@ pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
     db.run(sql, params![id, path, item, entry, blob, sha256, executable, shared, proposal]).map(drop)
 }
 
-/// Removes the record of the item that a file became.
+/// Removes the record of the item that was made from a file.
 pub fn delete_item(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM source_item WHERE source_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }

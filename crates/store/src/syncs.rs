@@ -29,8 +29,8 @@ pub struct Sync {
 pub struct Base {
     /// The file's path relative to the folder; `mcp_server:NAME` for an MCP server.
     pub path: String,
-    /// The key of the item, such as `prompt:<uuid>`. For a link, `link:` and its text. For a duplicate, `form:`, its
-    /// SHA-256, `:` and the path of the item's file.
+    /// The item, such as `prompt:<uuid>`. For a link, `link:` and its text. For a duplicate, `form:`, its SHA-256, `:`
+    /// and the path of the item's file.
     pub item: String,
     /// The name and attributes as JSON, and the key of the content; `None` if project and folder never had the same version.
     pub version: Option<(String, i64)>,

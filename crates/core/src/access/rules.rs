@@ -1,7 +1,7 @@
 //! Access rules: decide what a token allows, based on the claims of the token.
 //!
-//! All rules that fit a token and the requested project are combined. A right that one rule gives is not taken away by
-//! another.
+//! All rules that fit a token and the requested project are combined: the token gets every right that any of them
+//! gives.
 
 use super::refused::Refused;
 use super::token::Claims;
@@ -9,7 +9,7 @@ use crate::op::{Grant, Holder, Namespace, SignedIn};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::{Db, access_rules, projects};
 
-/// The rules of a database, without those for projects that were deleted.
+/// The access rules of a database. Rules for projects that were deleted are left out.
 #[derive(Debug, Default)]
 pub struct Rules(Vec<Loaded>);
 
@@ -57,14 +57,15 @@ impl Rules {
         Ok(Grant { expires_at: Some(claims.expires_at()), ..self.combined(fits, holder)? })
     }
 
-    /// Whether the rules still give someone who signed in the rights of `grant`.
+    /// Whether `holder`, who signed in before, would now get the same rights as in `grant`.
     pub(super) fn hold(&self, grant: &Grant, holder: &SignedIn) -> bool {
         let fits = |claim: &str| holder.by.iter().any(|by| by == claim);
         let now = self.combined(fits, SignedIn { by: Vec::new(), ..holder.clone() });
         now.is_ok_and(|now| Grant { expires_at: grant.expires_at, ..now } == *grant)
     }
 
-    /// Returns the scopes to which the rules give rights in a project, so that a client can request these scopes.
+    /// Returns the scopes that give access to a project, so that a client can request them. Without a project, returns
+    /// the scopes of all rules.
     pub fn scopes(&self, project: Option<&str>) -> impl Iterator<Item = &str> {
         let reaches = move |rule: &&Loaded| {
             let only = rule.grant.project_name.as_deref();

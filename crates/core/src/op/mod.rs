@@ -89,7 +89,7 @@ impl Faces {
     }
 }
 
-/// The effect of an operation on the database.
+/// The effect of an operation on data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Reads only. The operation runs on a handle that cannot write.
@@ -100,7 +100,7 @@ pub enum Effect {
     Create,
     /// Changes or deletes something that `restore` can bring back.
     Write,
-    /// Destroys something for good. Asks at a terminal; without one, it needs `--yes`.
+    /// Destroys something for good. A terminal asks first; without a terminal, the user has to pass `--yes`.
     Destroy,
 }
 
@@ -308,8 +308,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         }
     }
 
-    /// Called if the shell could not print the reply with this data. An operation whose result is useless unless the user saw
-    /// it takes the result back here. Returns the error to show.
+    /// Called if the shell could not print the reply with this data. If the result is useless unless the user saw it,
+    /// the operation takes the result back here. Returns the error to show.
     fn unprinted(_context: &Context, _data: &Value, error: Error) -> Error {
         error
     }

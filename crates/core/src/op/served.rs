@@ -43,7 +43,7 @@ pub struct Served {
 pub struct Head {
     /// The method. A HEAD request arrives as GET.
     pub method: Method,
-    /// The one of [`Served::prefixes`] that the path begins with.
+    /// The prefix in [`Served::prefixes`] that the path begins with.
     pub prefix: &'static str,
     /// The path below the prefix, not decoded and without the first `/`.
     pub path: String,

@@ -95,8 +95,8 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
 }
 
 /// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `hints`, `next_step`,
-/// `details` and `retry_after_ms`. `next_step` and `retry_after_ms` are taken from the error's details. Without a
-/// `next_step` there, the table of codes has one.
+/// `details` and `retry_after_ms`. `next_step` and `retry_after_ms` are taken from the error's details. If the details
+/// have no `next_step`, it is the first action that the table of codes lists for the error's code.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({

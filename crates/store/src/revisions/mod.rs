@@ -159,7 +159,7 @@ pub(super) fn before(number: i64) -> String {
     if number > 1 { (number - 1).to_string() } else { String::new() }
 }
 
-/// Returns revision `number` of the item with the permanent key `item`, with its project's key; `None` if it is not stored.
+/// Returns revision `number` of the item with the UUID `item`, with its project's key; `None` if it is not stored.
 pub fn of_item(db: &Db<'_>, item: Uuid, number: i64) -> Result<Option<(i64, Revision)>> {
     let sql = sql!(revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
     db.one(sql, params![item, number], |row| Ok((row.get(0)?, from_row(row)?)))

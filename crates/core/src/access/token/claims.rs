@@ -12,7 +12,7 @@ const LEEWAY: Millis = 60_000;
 /// The longest name of a person that is kept, in characters.
 const MAX_NAME: usize = 64;
 
-/// The claims with a readable name of the person, best first.
+/// The claims that may contain a readable name of the person. The first one that the token has is used.
 const NAMES: [&str; 3] = ["preferred_username", "upn", "email"];
 
 /// The claims of a token. There is no `Debug` implementation, so that logs cannot show them.

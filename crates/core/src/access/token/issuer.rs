@@ -18,7 +18,7 @@ use mcpkg_base::sha256;
 
 /// How often the keys are read, so that a withdrawn key stops working.
 const EVERY: Duration = Duration::from_secs(600);
-/// How soon the keys are read again after a failure, or because a token names an unknown key.
+/// The shortest time before the keys are read again after a failure, or because a token names an unknown key.
 const AGAIN: Duration = Duration::from_secs(30);
 /// How long the last keys are still used while the issuer does not answer.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);

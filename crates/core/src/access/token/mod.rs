@@ -1,5 +1,5 @@
 //! Tokens with which people and programs sign in. An OAuth 2.1 authorization server issues them. mcpkg only checks
-//! tokens: it issues none, and passes none on to other servers.
+//! tokens. It does not issue any, and does not pass them on to other servers.
 //!
 //! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`]
 //! are the claims of a checked token.

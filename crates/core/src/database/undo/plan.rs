@@ -194,7 +194,7 @@ impl Planner<'_, '_> {
                 self.lines.push(found);
             }
         }
-        // Items without a history cannot be undone. Add one line for each kind of item.
+        // Changes of items without a history cannot be undone. Add one line for each kind of such items.
         let lost: BTreeSet<&str> =
             changes.iter().map(|change| change.kind.as_str()).filter(|kind| self.how(kind).is_none()).collect();
         for kind in &lost {

@@ -90,8 +90,8 @@ pub(in crate::engine) fn refuse_existing(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets `fill` write a database next to `to`, checks it if `checked`, and moves it to `to`. So `to` is either
-/// complete or does not exist. Returns its size. The scratch folder is recorded next to `database`.
+/// Lets `fill` write a database next to `to`, checks it if `checked`, and moves it to `to`. So `to` is either complete
+/// or does not exist. Returns the size of the file. The scratch folder is recorded next to `database`.
 pub(in crate::engine) fn publish(
     database: &Path,
     to: &Path,
