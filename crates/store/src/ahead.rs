@@ -1,8 +1,8 @@
 //! Stores content ahead of the transaction that refers to it.
 //!
-//! A transaction that writes many files would block other writers for long. Their content is therefore stored first,
-//! in several short transactions. Content is addressed by its hash, so storing it again changes nothing. The final
-//! transaction stores any content that is still missing. Until it commits, nothing refers to the content. If the
+//! A transaction that writes many files would block other writers for a long time. Their content is therefore stored
+//! first, in several short transactions. Content is addressed by its hash, so storing it again changes nothing. The
+//! final transaction stores any content that is still missing. Until it commits, nothing refers to the content. If the
 //! process is killed before that, `mcpkg compact` removes the unused content.
 
 use std::collections::HashSet;

@@ -67,7 +67,7 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
 /// Returns the faults in the database's structure. An intact database has none.
 ///
 /// # Errors
-/// An error if the damage is so large that the check itself fails.
+/// `E_DB_CORRUPT` if the damage is so large that the check itself fails.
 pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
     db.link().faults()
 }

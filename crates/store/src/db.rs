@@ -94,7 +94,7 @@ impl<'c> Db<'c> {
     /// Applies `f` to the first row of a query; `None` if there is no row.
     ///
     /// # Errors
-    /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`.
     pub(super) fn one<T>(
         &self,
         sql: Sql,

@@ -14,7 +14,7 @@ use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The limits of this table. Open drafts are never deleted. The number also limits the open drafts of a project.
+/// The limits of this table. Open drafts are never deleted. `number` also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {
     name: "drafts",
     about: "workflow drafts, per project; drafts that are waiting for a person are never deleted",

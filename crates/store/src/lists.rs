@@ -22,8 +22,7 @@ pub(super) enum Difference {
 }
 
 impl Difference {
-    /// Returns the difference. `listed` says whether the values that lists show are equal, and `rest` whether all
-    /// further values of the item are.
+    /// `listed` says whether the values that lists show are equal, and `rest` whether all further values are equal.
     pub(super) const fn of(listed: bool, rest: bool) -> Self {
         match (listed, rest) {
             (true, true) => Self::None,

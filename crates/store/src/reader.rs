@@ -69,7 +69,7 @@ impl Reader {
     /// beginning one.
     ///
     /// # Errors
-    /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`.
     pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
         f(&Db::new(self.connection()?.link(), self.watch.as_deref()))
@@ -78,7 +78,7 @@ impl Reader {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
         Db::in_transaction(self.connection()?.link(), self.watch.as_deref(), Intent::Read, f)

@@ -20,9 +20,10 @@ use mcpkg_base::sha256;
 /// threads.
 ///
 /// # Errors
-/// Every function that reads may return `E_DB_BUSY`, `E_DB_UNAVAILABLE` and `E_STORAGE` for the database as a whole, and
-/// `E_DAMAGED` or `E_DB_CORRUPT` for a row that was changed by damage. Functions that write may also return `E_MAY_ONLY_READ`,
-/// `E_READ_ONLY` and `E_DISK_FULL`. Comments elsewhere name only the errors that callers handle differently.
+/// Every function that reads may return `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_DB_REPLACED` and `E_STORAGE` for the
+/// database as a whole, `E_TIMEOUT` on a handle with a deadline, and `E_DAMAGED` or `E_DB_CORRUPT` for a row that was
+/// changed by damage. Functions that write may also return `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL` and, on a
+/// database server, `E_OUTCOME_UNKNOWN`. Comments elsewhere name only the errors that callers handle differently.
 #[derive(Clone)]
 pub struct Store {
     pub(super) engine: Arc<Engine>,
@@ -47,9 +48,9 @@ impl Store {
     /// Opens the database at `path`, or creates it with its folder if `path` does not exist. A path that begins with
     /// `postgres://` or `postgresql://` is the address of a database on a server; see docs/how-to/postgresql.md.
     ///
-    /// Checks that the database belongs to mcpkg, and that its schema is the one of its version. A file that fails a
-    /// check is not changed. Migrates an older schema in a file, after keeping a copy next to the file. On a server,
-    /// an older schema needs [`Store::open_up_to_date`].
+    /// Checks that the database belongs to mcpkg, and that it has the schema of its version. A file that fails a check
+    /// is not changed. Migrates an older schema in a file, after keeping a copy next to the file. On a server, an older
+    /// schema needs [`Store::open_up_to_date`].
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
@@ -72,7 +73,7 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether `path` exists, so that [`Store::open`] does not create a database. The file at `path` may not be a
+    /// Whether `path` exists, so that [`Store::open`] does not create a database. What exists there need not be a
     /// database. A server always counts as existing.
     pub fn is_at(path: &Path) -> bool {
         Engine::is_at(path)
@@ -173,7 +174,7 @@ impl Store {
     /// Runs `f` in one read transaction.
     ///
     /// # Errors
-    /// Errors of `f`, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    /// Errors of `f`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begun(f, |f| self.try_read(|db| once(f)?(db)))
     }
@@ -211,7 +212,7 @@ impl Store {
     /// the changes are on the disk.
     ///
     /// # Errors
-    /// Errors of `f`, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`.
+    /// Errors of `f`.
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Intent::Write, f)
     }

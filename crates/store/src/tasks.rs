@@ -8,8 +8,8 @@ use super::limits::{Growing, Limits};
 use mcpkg_base::clock::{Millis, span};
 use mcpkg_base::error::Result;
 
-/// The limits of this table. By default, the outcome of a task is kept for an hour. The number limits the unexpired
-/// and running tasks of each asker.
+/// The limits of this table. By default, the outcome of a task is kept for an hour. `number` limits the unexpired and
+/// running tasks of each asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
     about: "long-running calls by agents, with their results, per caller; running calls are never deleted",

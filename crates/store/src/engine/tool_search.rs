@@ -26,7 +26,7 @@ pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
 /// in a JSON array. Returns the results and the total number of matching tools.
 ///
 /// # Errors
-/// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`.
 pub(crate) fn find<T>(
     db: &Db<'_>,
     registry: &str,

@@ -68,7 +68,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
 /// stored, and the content.
 ///
 /// # Errors
-/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`.
 pub fn each_template(
     db: &Db<'_>,
     mut each: impl FnMut(&str, &str, Option<&str>, Blob<'_>) -> Result<()>,

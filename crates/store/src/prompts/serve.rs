@@ -49,7 +49,7 @@ pub struct Body<'r> {
 /// more prompts follow after the page.
 ///
 /// # Errors
-/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -97,7 +97,7 @@ pub fn each(
 /// Passes the prompt `name` of the selected project to `f`; `None` if there is none.
 ///
 /// # Errors
-/// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

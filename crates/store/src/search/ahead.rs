@@ -1,9 +1,9 @@
 //! Indexes words ahead of the transaction that writes their items.
 //!
-//! A transaction that writes many items would block other writers for long. The words are therefore indexed first, in
-//! several short transactions, under ids that a setting reserves. No item has such an id yet, and searches ignore ids
-//! without an item. The transaction that writes the items gives the ids to them and deletes the setting. If the
-//! process is killed before that, `mcpkg compact` removes the words.
+//! A transaction that writes many items would block other writers for a long time. The words are therefore indexed
+//! first, in several short transactions, under ids that a setting reserves. No item has such an id yet, and searches
+//! ignore ids without an item. The transaction that writes the items gives the ids to them and deletes the setting. If
+//! the process is killed before that, `mcpkg compact` removes the words.
 
 use std::ops::Range;
 

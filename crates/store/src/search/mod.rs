@@ -55,7 +55,7 @@ pub(super) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
 /// results of `each`, best first.
 ///
 /// # Errors
-/// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `each`.
 pub fn find<T>(
     db: &Db<'_>,
     project: Option<i64>,

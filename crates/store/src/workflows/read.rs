@@ -51,7 +51,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
 /// Passes the text of the workflow `name` of the selected project to `f`; `None` if there is none.
 ///
 /// # Errors
-/// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+/// Errors of `f`.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,

@@ -41,8 +41,8 @@ pub(crate) struct FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // Remove the file while it is still locked. Then nobody else can hold a lock on the removed file, except
-            // for the moment until they notice that it is gone.
+            // Remove the file while it is still locked. If another process then locks the removed file, it notices that
+            // the file is gone.
             let _ = fs::remove_file(path);
         }
         // Closing the file would not be enough: a process that was just forked inherits the open file, and keeps it
