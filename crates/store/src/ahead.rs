@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_contents_are_left_to_the_later_transaction() {
+    fn a_few_contents_are_not_stored_ahead() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("test.db")).unwrap();
         store.store_ahead(&contents(AT_ONCE.0), |_, _| panic!("they are few")).unwrap().keep();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_is_read_in_pieces_is_ended_between_them() {
+    fn reading_content_in_pieces_stops_at_the_deadline() {
         let (_folder, store) = store();
         let id = store.write(|db| blobs::put(db, &vec![1; 5 << 20])).unwrap();
         let limited = store.limited(Duration::ZERO, CancellationToken::new());

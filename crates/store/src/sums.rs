@@ -108,7 +108,7 @@ mod tests {
     use crate::engine::params;
 
     #[test]
-    fn a_checksum_tells_values_and_their_bounds_apart() {
+    fn checksums_depend_on_the_types_and_bounds_of_values() {
         assert_ne!(checksum(params!["ab", "c"]), checksum(params!["a", "bc"]));
         assert_ne!(checksum(params!["a"]), checksum(params![*b"a"]));
         assert_ne!(checksum(params![None::<&str>]), checksum(params![""]));

@@ -6,8 +6,8 @@ use crate::op::{Context, Finding, Health};
 use mcpkg_base::{platform, rolling};
 use mcpkg_store::audit_logs;
 
-/// Checks whether mcpkg can write the audit log of the server that was last started on this machine. Returns `None` if
-/// that server had no audit log.
+/// Checks whether mcpkg can write the audit log with which a server was last started on this machine. Returns `None` if
+/// no server had one.
 pub(super) fn health(context: &Context) -> Option<Finding> {
     let host = platform::host()?;
     // Ignore errors: if the database cannot be read, another finding says so.

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_follow_from_who_calls() {
+    fn rights_depend_on_the_caller() {
         use Connection::{Network, Stdio};
         let one = Some(Uuid::nil());
         for (caller, (write, deploy, consent), execute) in [

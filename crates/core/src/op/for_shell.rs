@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_clause_is_enough() {
+    fn help_is_cut_after_its_first_clause() {
         for (whole, first) in [
             (
                 "Port to listen on, or 0 for any free port [default: 3000; 3100 with --sse alone]",

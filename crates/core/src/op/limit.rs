@@ -20,7 +20,7 @@ mod tests {
     use super::limit;
 
     #[test]
-    fn a_limit_is_at_least_one_and_at_most_what_an_answer_takes() {
+    fn a_limit_is_between_one_and_the_maximum() {
         assert_eq!((limit(None, 10, 50).ok(), limit(Some(50), 10, 50).ok()), (Some(10), Some(50)));
         assert_eq!(limit(Some(0), 10, 50).unwrap_err().message(), "limit 0 is not between 1 and 50");
         assert_eq!(limit(Some(51), 10, 50).unwrap_err().message(), "limit 51 is not between 1 and 50");

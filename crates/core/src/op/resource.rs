@@ -206,7 +206,7 @@ mod tests {
     const SKILL: Resource = Resource { uri: "skill://{name}/SKILL.md", ..Resource::EMPTY };
 
     #[test]
-    fn uris_are_read_part_by_part() {
+    fn a_uri_is_split_before_its_parts_are_decoded() {
         let name = |uri: &str| PROMPT.values(uri).map(|values| values.get("name").to_owned());
         assert_eq!(name("mcpkg://prompt/a.b-c_1").as_deref(), Some("a.b-c_1"));
         assert_eq!(name("mcpkg://prompt/%61%2Db").as_deref(), Some("a-b"));

@@ -50,7 +50,7 @@ mod tests {
     use mcpkg_base::error::Code;
 
     #[test]
-    fn the_message_stands_alone_and_the_data_names_the_failure() {
+    fn the_message_ends_with_a_hint_unless_there_is_a_suggestion() {
         let missing = Error::new(Code::NotFound, "There is no repo 'lbi'").hint("did you mean 'lib'?");
         assert_eq!(
             rpc(&missing).object().to_string(),

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_width_is_known_nothing_is_cut() {
+    fn without_a_width_nothing_is_cut() {
         let text = aligned(&plan(), None);
         assert!(text.contains("it is not there yet") && !text.contains(CUT), "{text}");
     }

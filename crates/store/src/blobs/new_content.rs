@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_its_first_content_or_is_an_error() {
+    fn a_changed_file_is_an_error_but_appended_bytes_are_ignored() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
         file.write_all(&bytes).unwrap();

@@ -194,7 +194,7 @@ mod tests {
     use crate::{Store, blobs};
 
     #[test]
-    fn every_user_of_a_blob_is_known() {
+    fn every_column_that_refers_to_a_blob_has_a_name_for_reports() {
         let named: Vec<_> = USES.iter().flat_map(|uses| uses.of).collect();
         let keep = |(table, column): &(&str, &str)| format!("FROM {table} WHERE {column} = blob.id)");
         for column in &named {

@@ -7,7 +7,7 @@
 pub(crate) struct Sql(&'static str);
 
 impl Sql {
-    /// Only for use by these macros.
+    /// Only for use by `sql!`, `sqlite_sql!` and `postgres_sql!`.
     pub(crate) const fn new(text: &'static str) -> Self {
         Self(text)
     }

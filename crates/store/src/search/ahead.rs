@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn words_indexed_in_vain_are_removed() {
+    fn words_of_items_that_are_not_written_are_removed() {
         let world = World::new();
         let given_up = world.store.index_ahead(world.project.id, &world.words(), |done, _| match done {
             2000 => Err(Error::new(Code::Cancelled, "given up")),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_unchanged() {
+    fn texts_in_scripts_with_spaces_are_unchanged() {
         for text in ["", "plain", "Größe, café — “quoted” …", "Ελληνικά Русский עברית العربية हिन्दी", "ＡＢＣ 😀 １２"]
         {
             assert!(matches!(cut(text), Cow::Borrowed(same) if same == text), "{text}");

@@ -125,7 +125,7 @@ fn each_attack_is_refused() {
 }
 
 #[test]
-fn a_key_counts_as_long_as_the_issuer_publishes_it() {
+fn tokens_are_accepted_while_the_issuer_publishes_their_key() {
     let (old, new) = (Signer::p256("old"), Signer::ed25519("new"));
     let issuer = issuer(&[&old]);
     let (of_old, of_new) = (old.token(&claims(json!({}))), new.token(&claims(json!({}))));
@@ -137,7 +137,7 @@ fn a_key_counts_as_long_as_the_issuer_publishes_it() {
 }
 
 #[test]
-fn held_keys_count_while_the_issuer_is_down() {
+fn held_keys_are_used_for_a_day_while_the_issuer_is_down() {
     let key = Signer::p256("p");
     let issuer = issuer(&[&key]);
     let token = key.token(&claims(json!({})));

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_plain() {
+    fn words_are_split_and_normalized() {
         let found: Vec<String> = words(&cut("Über-Größe foo_bar e\u{301}t\u{e9} 1.5 日本 한국어 が")).collect();
         let pairs = ["日本", "本", "한국", "국어", "어", "が"];
         assert_eq!(found, [&["uber", "große", "foo", "bar", "ete", "1", "5"][..], &pairs].concat());

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_any_characters_is_one_path() {
+    fn paths_with_special_characters_can_be_opened() {
         for name in ["plain.db", "a b.db", "50%.db", "%41.db", "what?.db", "a#b.db", "é\u{1F600}.db", "a'b\"c&=+.db"] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(name);

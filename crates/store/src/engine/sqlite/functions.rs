@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_in_sql_is_the_one_of_rows() {
+    fn checksum_in_sql_equals_checksum_in_rust() {
         let connection = Connection::open_in_memory().unwrap();
         register(&connection).unwrap();
         let sql = "SELECT checksum(-7, 'é', NULL, x'0102', 0.5)";
