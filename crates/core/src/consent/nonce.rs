@@ -43,7 +43,8 @@ pub enum CallerNonce<'a> {
 /// Returns a person's consent. If the caller has a terminal, asks there. Without a terminal, a caller without a nonce
 /// gets an error with a request and a new nonce.
 ///
-/// # Errors `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` with
+/// # Errors
+/// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` with
 /// the nonce; `E_CONSENT_EXPIRED`; `E_TOO_MANY`; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`,
 /// `session_differs`, `plan_changed` or `consumed`; `E_CONFIRM_REQUIRED` if the person at the terminal says no.
 pub fn ask(context: &Context, need: &Need<'_>, held: CallerNonce<'_>) -> Result<Consent> {

@@ -205,7 +205,8 @@ fn too_many() -> Error {
 /// `shown` is the state of the request when the person saw it: a yes does not overrule a denial that came later. The
 /// asker gets `note` together with the result of its call.
 ///
-/// # Errors `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
+/// # Errors
+/// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
 /// `E_CONSENT_EXPIRED`; `E_INVALID_ARGUMENT` for the note; `E_UNAPPROVED` if the user has no home directory.
 pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
