@@ -1,4 +1,4 @@
-//! Describes the facts in which agents differ: names, files, and how each one reads them.
+//! Defines [`Agent`]: a coding agent's names, its files, and its rules for reading them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ pub struct Agent {
     pub id: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// Whether contract 000 (agentpack) knows the agent. The contract's tools and config repos accept no other agents.
+    /// Whether contract 000 (agentpack's tools) knows the agent. Its tools and config repos accept no other agents.
     pub in_contract: bool,
     /// Other names for the agent, such as an earlier name, and ids of agents that read the same files.
     pub also_called: &'static [&'static str],
-    /// The agent's behavior as a client of mcpkg.
+    /// How the agent connects to MCP servers.
     pub client: Client,
     /// The way to run the agent without a screen; `None` if there is none.
     pub headless: Option<Headless>,
@@ -35,7 +35,7 @@ pub struct Agent {
     pub own_folder: &'static str,
     /// The ways in which users can move the agent's own folder.
     pub moved_by: Option<MovedBy>,
-    /// Whether MCP servers are the only deployed things that the agent reads.
+    /// Whether the agent reads only MCP servers, and no instructions, skills or commands.
     pub servers_only: bool,
     /// The places where the agent reads files that are deployed to a project.
     pub project: ProjectPlaces,
@@ -47,24 +47,23 @@ pub struct Agent {
     pub reading: Reading,
     /// Whether the agent runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
-    /// The places below the agent's own folder that agentpack, the original of contract 000, writes to with `scope:
-    /// user`, in agentpack's order.
+    /// Where agentpack (contract 000) writes with `scope: user`, in agentpack's order. Relative to the agent's own folder.
     pub original_user: &'static [OriginalPlace],
-    /// The places below the deploy root that agentpack writes to with `scope: project`, in agentpack's order.
+    /// Where agentpack (contract 000) writes with `scope: project`, in agentpack's order. Relative to the deploy root.
     pub original_project: &'static [OriginalPlace],
-    /// Folders that agentpack writes to but that the agent no longer reads (November 2026), each by the last part of its path.
+    /// Ends of paths to which agentpack writes but which the agent no longer reads (November 2026).
     pub no_longer_read: &'static [&'static str],
-    /// Further places that import reads.
+    /// What import needs to know about the agent's files.
     pub imports: Imports,
 }
 
-/// An agent's behavior as a client of MCP servers, and of mcpkg.
+/// How to add an MCP server to the agent, and how the agent behaves as a client.
 pub struct Client {
     /// The program whose presence shows that the agent is installed.
     pub program: &'static str,
     /// The folder of the agent's own files, if it is not [`Agent::own_folder`] in the home folder.
     pub folder: Option<fn(&Homes) -> PathBuf>,
-    /// The user's file of MCP servers. The agent reads this file in whatever folder it works.
+    /// The user's file of MCP servers. The agent reads this file in every working folder.
     pub user_file: fn(&Homes) -> PathBuf,
     /// The name of a second file of MCP servers, if the agent reads either of two files.
     pub other_file: Option<&'static str>,
@@ -72,7 +71,7 @@ pub struct Client {
     pub start: fn(&str, &[String]) -> Value,
     /// The form of an entry that connects to a URL.
     pub url: Url,
-    /// Other fields that the agent reads. mcpkg removes them, because they would contradict the fields that it writes.
+    /// Other fields of an entry that the agent reads. mcpkg removes them, because they would contradict the fields that it writes.
     pub other_fields: &'static [&'static str],
     /// The steps that a user has to take before the agent reads the entry.
     pub next: &'static str,
@@ -151,13 +150,13 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// The form of an entry in the agent's file that connects to a URL.
+/// How an entry in the agent's file of MCP servers connects to a URL.
 #[derive(Clone, Copy, Debug)]
 pub enum Url {
     Entry {
         /// The field that holds the URL.
         field: &'static str,
-        /// Returns the fields of an entry without a key.
+        /// Returns the fields of an entry for this URL, without the bearer key.
         fields: fn(&str) -> Value,
         /// The way in which the entry names the variable that holds the bearer key.
         key: Key,

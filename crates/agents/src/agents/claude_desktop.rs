@@ -32,7 +32,7 @@ pub(super) static AGENT: Agent = Agent {
         next: "quit Claude Desktop and start it again",
         trust: None,
         greeting: Greeting::Initialize("2025-11-25"),
-        // The variables that a client built with the protocol's own TypeScript SDK passes on.
+        // These are the variables that MCP's TypeScript SDK passes to a server.
         passes: Some(&["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"]),
         starts_in: in_home,
         rejects_empty_events: false,

@@ -112,7 +112,7 @@ pub(super) static AGENT: Agent = Agent {
     }),
     reading: Reading {
         import_hops: 4,
-        // Measured with 1.0.102: it follows imports in CLAUDE.md and AGENTS.md.
+        // Measured with Copilot CLI 1.0.102, which follows imports in CLAUDE.md and AGENTS.md.
         no_imports_in: &["GEMINI.md"],
         equal_once: true,
         lists_commands: Some(ListedCommands { folder: ".claude/commands", nested: false, of_user: false }),

@@ -34,7 +34,7 @@ pub enum Attach {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     Text(String),
-    /// A part of a text, which the next parts continue.
+    /// A part of a text. The text goes on in the next parts.
     Part(String),
     /// The cost of the run, or of a part of it, in US dollars.
     Cost(f64),
@@ -60,7 +60,7 @@ impl Headless {
     }
 }
 
-/// Returns a text, unless it is blank.
+/// Returns the text in a value. `None` if the value is blank or is not a string.
 pub fn text(value: &Value) -> Option<Said> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(|text| Said::Text(text.to_owned()))
 }

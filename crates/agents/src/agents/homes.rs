@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::agents;
 
-    /// Where an agent's own MCP servers are for the user Ada on each system.
+    /// Shows which file of MCP servers an agent reads for the user Ada on each system.
     #[test]
     fn each_system_has_its_own_places() {
         for (system, home, appdata, expected) in [

@@ -1,4 +1,4 @@
-//! Describes the files of an agent that import reads, in addition to the places where a deploy writes.
+//! Describes which files of an agent import reads, beyond the places that a deploy writes to.
 
 use crate::forms::RuleFormat;
 use mcpkg_store::agent_files::Kind;
@@ -34,7 +34,7 @@ pub struct Imports {
     pub folders: &'static [&'static str],
     /// The folders that contain the manifests of plugins.
     pub plugins: &'static [&'static str],
-    /// The folders inside a plugin, if other agents use the same plugin layout.
+    /// The folders of commands, subagents and hooks in a plugin. Set for one agent only: the others use the same folders.
     pub in_plugins: Option<InPlugins>,
     /// The agent's rules for reading the manifest in one of the folders of `plugins`.
     pub manifest: Option<Manifest>,
@@ -53,7 +53,7 @@ pub struct Imports {
     pub instructions: &'static [&'static str],
     /// The names of instruction files that the agent reads only at the root.
     pub at_root: &'static [&'static str],
-    /// The roles of files with these endings, in any folder.
+    /// Endings of file names that decide a file's role, in any folder.
     pub endings: &'static [(Role, Form, &'static str)],
     /// Files that only this agent understands, in addition to its file of MCP servers.
     pub kept: &'static [AgentOnlyFile],
@@ -94,7 +94,7 @@ pub struct InPlugins {
 #[derive(Debug)]
 pub struct Manifest {
     pub lists: &'static [List],
-    /// Whether a path that is not valid makes the agent reject the whole plugin. Other agents ignore only that path.
+    /// Whether a path that is not valid makes the agent reject the whole plugin. If false, the agent ignores only that path.
     pub is_strict: bool,
     /// Whether each path must begin with `./`.
     pub needs_dot: bool,
@@ -109,7 +109,7 @@ pub struct List {
     pub holds: Holds,
     /// Whether the list may name folders too.
     pub takes_folders: bool,
-    /// The folder that the agent no longer reads if the manifest has this list.
+    /// The default folder that the agent no longer reads if the manifest has this list.
     pub replaces: Option<&'static str>,
     /// A file in the plugin that makes the agent ignore this list.
     pub hidden_by: Option<&'static str>,
@@ -155,7 +155,7 @@ pub struct AgentOnlyFile {
 /// The location of an [`AgentOnlyFile`].
 #[derive(Clone, Copy)]
 pub enum At {
-    /// Anywhere below a folder whose path ends like this.
+    /// Anywhere below a folder whose path ends with these parts.
     Below(&'static [&'static str]),
     /// A file with one of the first names, in a folder that has one of the second names.
     In(&'static [&'static str], &'static [&'static str]),

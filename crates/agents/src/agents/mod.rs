@@ -74,8 +74,8 @@ pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Finds the agent whose own folder in an Agent Plugin contains the file, such as `com.github.copilot`. No other agent
-/// reads that file.
+/// Finds the agent that alone reads a file of an Agent Plugin, because the file is in the agent's own folder, such as
+/// `com.github.copilot`.
 pub fn client_of(path: &str) -> Option<&'static Agent> {
     let (folders, _) = path.rsplit_once('/')?;
     let of = |folder: &str| ALL.iter().copied().find(|agent| agent.imports.namespace == Some(folder));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_mcp_servers_are_of_the_same_files() {
+    fn a_dialect_names_the_same_files_as_its_agent() {
         let root = Path::new("/code/p");
         for agent in ALL {
             assert_eq!(agent.servers.document, agent.document(), "{}", agent.name);

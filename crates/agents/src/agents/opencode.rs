@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_is_there_is_kept() {
+    fn an_existing_jsonc_file_is_used() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = || AGENT.project_file(folder.path()).expect("a file");
         assert!(file().ends_with("opencode.json"));

@@ -42,19 +42,19 @@ pub struct ListedCommands {
 pub struct SkillReading {
     /// The name that the agent uses for a skill.
     pub called_by: Option<CalledBy>,
-    /// Whether `$NAME` in a prompt calls a skill. Never works for a name that two skills share or that contains a dot.
+    /// Whether `$NAME` in a prompt calls a skill. This never works for a name that two skills share or that contains a dot.
     pub called_by_dollar: bool,
     /// Whether the agent finds skills inside the folder of another skill.
     pub finds_nested: Option<bool>,
     /// The faults for which the agent does not load a skill.
     pub rejects: &'static [Fault],
-    /// The way in which a skill forbids the agent to use it without being asked.
+    /// How a skill says that the agent may use it only when asked.
     pub manual: Option<Manual>,
     /// Whether the agent always loads a skill with `alwaysApply: true`.
     pub always_applies: bool,
     /// Whether the agent ignores skills without a description.
     pub needs_description: bool,
-    /// The maximum length in characters of a description in the agent's list of skills, which it loads in each session. `None`
+    /// The agent loads a list of skills in each session, and cuts the descriptions in it to this many characters. `None`
     /// means no limit.
     pub cuts_description: Option<usize>,
     /// Whether the list of skills shows `when_to_use` after the description.
@@ -72,7 +72,7 @@ pub enum CalledBy {
     Name,
 }
 
-/// The way in which a skill forbids an agent to use it without being asked.
+/// How a skill says that an agent may use it only when asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manual {
     /// With `disable-model-invocation: true` in SKILL.md.
@@ -124,7 +124,7 @@ pub struct MovedBy {
 pub struct ProjectPlaces {
     /// The folder of instructions, which `doctor` checks.
     pub instructions_folder: &'static str,
-    /// Whether `status` also lists files in that folder that mcpkg did not write.
+    /// Whether `status` also lists files in the folder of instructions that mcpkg did not write.
     pub lists_extras: bool,
     /// The condition under which the agent reads AGENTS.md.
     pub agents_md: AgentsMd,
@@ -141,7 +141,7 @@ pub struct ProjectPlaces {
     pub scoped_rules: Option<Rules>,
     /// Folders of other agents' rules that the agent reads too.
     pub also_reads: &'static [&'static str],
-    /// Files that the agent reads for the files in and below their folder. mcpkg writes the first one.
+    /// Instruction files that apply to their folder and everything below it. mcpkg writes the first of them.
     pub folder_files: &'static [FolderFile],
     /// The folder of skills that mcpkg writes to.
     pub skills: &'static str,
@@ -208,7 +208,7 @@ pub struct Rules {
     pub format: &'static RuleFormat,
 }
 
-/// A file that an agent reads for the files in and below its folder.
+/// An instruction file that applies to its folder and everything below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderFile {
     pub name: &'static str,
@@ -241,7 +241,7 @@ pub enum Commands {
 pub struct UserPlaces {
     /// The file of instructions in the agent's own folder, if the agent reads one.
     pub instructions: Option<&'static str>,
-    /// The maximum length of that file in characters.
+    /// The maximum length of the file of instructions in characters.
     pub max_characters: Option<u64>,
     /// The place for instructions that apply only sometimes, each in its own file.
     pub scoped_rules: Option<Rules>,
@@ -282,7 +282,7 @@ pub struct Subagents {
     pub listed: bool,
 }
 
-/// A place that agentpack 0.9.1, the original of contract 000, writes to.
+/// A place that agentpack 0.9.1 (contract 000) writes to.
 pub struct OriginalPlace {
     /// The option that turns this place on or off.
     pub option: &'static str,
@@ -293,7 +293,7 @@ pub struct OriginalPlace {
     pub form: OriginalForm,
 }
 
-/// The content that agentpack, the original of contract 000, writes to a place.
+/// The content that agentpack (contract 000) writes to a place.
 #[derive(Clone, Copy, Debug)]
 pub enum OriginalForm {
     /// All instructions in one file with this name.

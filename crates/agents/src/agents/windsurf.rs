@@ -1,4 +1,4 @@
-//! Describes Windsurf, called Devin Desktop since June 2026, which still reads these folders.
+//! Describes Windsurf. Since June 2026 it is called Devin Desktop, and still reads Windsurf's folders.
 
 use serde_json::json;
 

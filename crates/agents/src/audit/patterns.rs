@@ -80,7 +80,7 @@ fn search_for(found: &mut Found<'_>, rule: &'static Rule, regex: &Regex) {
     }
 }
 
-/// Returns the rule that a match belongs to; `None` if the match is harmless. `before` is the line before the match.
+/// Returns the rule that a match belongs to; `None` if the match is harmless. `before` is the part of the line before the match.
 fn judged(rule: &'static Rule, before: &str, matched: &str) -> Option<&'static Rule> {
     let is_rule = |other: &Rule| rule.id == other.id;
     if is_rule(&FETCH_AND_RUN) && is_unsafe(matched) {
@@ -114,8 +114,8 @@ fn forbids(before: &str) -> bool {
 /// Sites where anybody can publish a script.
 const OPEN_SITES: [&str; 6] = ["pastebin.com", "paste.ee", "transfer.sh", "bit.ly", "tinyurl.com", "ngrok"];
 
-/// Returns whether a script comes from a site where anybody can publish, from a bare IP address, or over an unencrypted
-/// connection.
+/// Returns whether a script comes from a site where anybody can publish, from a bare IP address, or over plain HTTP.
+/// Addresses of this machine are safe.
 fn is_unsafe(command: &str) -> bool {
     let command = command.to_ascii_lowercase();
     let mut hosts = command.match_indices("://").map(|(at, _)| (&command[..at], &command[at + 3..]));
@@ -162,7 +162,8 @@ const EXAMPLES: [&str; 30] = [
     "app",
 ];
 
-/// Returns whether the password in an address is only an example, or the host is on this machine.
+/// Returns whether the password in an address is harmless: it is missing, short, a placeholder or a typical example such as
+/// `changeme`, or the host is local or an example.
 fn is_placeholder(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest).to_ascii_lowercase();
     let Some((user, host)) = rest.rsplit_once('@') else { return true };

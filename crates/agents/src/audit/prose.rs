@@ -19,7 +19,7 @@ const EMPTY_LINES: usize = 60;
 /// The minimum length in bytes of an encoded text that is reported.
 const ENCODED: usize = 120;
 
-/// The maximum distance in bytes between an encoded text and a mention of its decoding.
+/// The maximum distance in bytes between an encoded text and words about decoding.
 const NEAR: usize = 400;
 
 /// Matches texts that give an agent instructions.

@@ -14,7 +14,7 @@ fn ids(findings: &[Finding]) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_rule_finds_its_example_and_not_what_is_similar() {
+fn each_rule_finds_its_example_but_nothing_in_the_similar_text() {
     for rule in RULES {
         let (path, text) = rule.example;
         let found = ids(&scan(path, text));
@@ -99,7 +99,7 @@ fn harmless_texts_stay_harmless_and_dangerous_ones_do_not() {
     }
 }
 
-/// Generates texts from the words of all rules, in any order.
+/// Generates texts from pieces of all rules' examples, in any order.
 fn hostile() -> impl Strategy<Value = String> {
     let words = RULES.iter().flat_map(|rule| [rule.example.1, rule.near.1]);
     let pieces: Vec<&str> = words.flat_map(|text| text.split_inclusive([' ', '\n', '(', '|'])).collect();

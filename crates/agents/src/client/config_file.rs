@@ -51,8 +51,8 @@ impl ConfigFile {
     /// Finds an agent's file.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the agent has no such scope, `E_ROOT_REQUIRED`, `E_NOT_FOUND` if the folder of `--root`
-    /// does not exist.
+    /// `E_INVALID_ARGUMENT` if the agent has no such scope, or if `root` is not a folder or does not fit the scope;
+    /// `E_NOT_FOUND` if `root` does not exist; `E_ROOT_REQUIRED` if HOME is not set, or if no project folder can be found.
     pub fn find(context: &Context, agent: &'static Agent, scope: Scope, root: Option<&Path>) -> Result<Self> {
         let homes = Homes::find()?;
         if scope == Scope::User {
@@ -88,9 +88,13 @@ impl ConfigFile {
     }
 }
 
-/// Returns the folder of a project's entry: the named folder, if one is named; else the folder around the working
-/// directory that is bound to the current project; else the git repository around the working directory; else the
-/// working directory. The last three fail for the home folder and the folders above it.
+/// Returns the folder for a project's entry, which is the first of these:
+/// 1. the folder `named`,
+/// 2. the innermost folder around the working directory that is bound to the current project,
+/// 3. the git repository around the working directory,
+/// 4. the working directory.
+///
+/// Fails if folder 2, 3 or 4 is the home folder or contains it.
 fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = named {
         let root = match root.strip_prefix("~") {

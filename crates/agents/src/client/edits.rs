@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(crate::seed::config(400))]
 
     #[test]
-    fn any_json_comes_back((value, noise, comments, crlf, bom) in files()) {
+    fn undo_restores_any_json((value, noise, comments, crlf, bom) in files()) {
         let mut text = written(&value, &mut noise.into_iter().cycle().take(400), comments);
         if crlf {
             text = text.replace('\n', "\r\n");
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn any_toml_comes_back(
+    fn undo_restores_any_toml(
         lines in prop::collection::vec(0_usize..9, 0..8),
         tables in prop::collection::vec((0_usize..6, prop::collection::vec(0_usize..9, 0..4)), 0..5),
         servers in 0_usize..6,
@@ -195,7 +195,7 @@ fn faults_have_a_place() {
 }
 
 #[test]
-fn line_ends_and_indentation_are_the_files_own() {
+fn an_edit_keeps_the_line_ends_and_indentation_of_the_file() {
     let before = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t}\r\n\t}\r\n}\r\n";
     let after = agent("vscode").document().set(before, "mcpkg", &change(false)).expect("an edit");
     let wanted = "{\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"url\": \"x\"\r\n\t\t},\r\n\t\t\"mcpkg\": {\r\n\t\t\t\"command\": \

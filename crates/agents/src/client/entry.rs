@@ -94,7 +94,7 @@ impl Wanted {
     /// Returns the fields of the entry in the agent's format.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs.
+    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs, or no key from a variable and the entry has one.
     pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
             Wanted::Start { program, args } => (agent.client.start)(program, args),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_no_name_of_a_variable() {
+    fn an_access_key_is_not_a_variable_name() {
         let key = format!("mcpkg_0123456789ab_{}", "0f".repeat(32));
         for bad in [key.as_str(), &key[..60], "mcpkg_0123456789ab", "", "1A", "A B", "A=B", "sk-live-0123456789"] {
             let error = variable(bad).expect_err(bad);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_wrote_beside_is_kept() {
+    fn fields_that_the_user_added_are_kept() {
         let fields = vec![("command".to_owned(), json!("/m")), ("tools".to_owned(), json!(["*"]))];
         let old = json!({ "command": "/m", "tools": ["get_prompt"], "timeout": 3 });
         assert!(change(fields.clone(), Some(&old), false).is_none());

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_known_for_every_agent() {
+    fn written_fields_include_those_of_every_agent() {
         let mut fields = written_fields();
         fields.sort_unstable();
         let known = [

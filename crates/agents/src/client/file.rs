@@ -34,7 +34,7 @@ impl Modes {
     }
 }
 
-/// A file that was read.
+/// An agent's file as mcpkg read it.
 #[derive(Clone, Debug)]
 pub struct FileText {
     /// The path at which the agent looks for the file.
@@ -139,7 +139,7 @@ impl FileText {
         if now.as_deref() == self.text.as_ref().map(String::as_bytes) { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// Returns the error for a file that another program has changed in the meantime.
+    /// Returns the error for a file that another program has changed since mcpkg read it.
     pub fn changed(&self) -> Error {
         Error::new(
             Code::PlanChanged,

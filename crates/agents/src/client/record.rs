@@ -85,7 +85,7 @@ impl Record {
         })
     }
 
-    /// Returns `current` as it would be if the entry had never been written; `None` if the file would not exist.
+    /// Returns the file's text `current` without mcpkg's change, with the previous entry restored. `None` if the file would not exist.
     ///
     /// # Errors
     /// A [`Fault`] if the text is malformed, or cannot be edited without changing something else.
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_touched_comes_back_to_the_byte() {
+    fn undo_restores_an_unchanged_file_byte_for_byte() {
         for before in ["", "{}", "{ }\n", "{\r\n\t\"a\" : 1, // one\r\n}", "\u{feff}{\"mcpServers\":{}}"] {
             let (document, record, after) = added(agent("vscode"), Some(before));
             assert_eq!(record.undo(document, &after), Ok(Some(before.to_owned())), "{after}");
@@ -214,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_meanwhile_stays() {
+    fn undo_keeps_later_changes_by_others() {
         let before = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
         let (document, record, after) = added(agent("cursor"), Some(before));
         let since = after.replace("\"x\"", "\"y\" /* new */");
         assert_eq!(record.undo(document, &since), Ok(Some(before.replace("\"x\"", "\"y\" /* new */"))));
-        // Another program has appended an entry after ours.
+        // Another program has appended an entry after mcpkg's.
         let other = Change { fields: vec![("command".to_owned(), json!("/o"))], replaces: false, ..change() };
         let since = document.set(&after, "other", &other).expect("an edit");
         let alone = document.set(before, "other", &other).expect("an edit");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_made_goes_only_where_nothing_else_is_in_it() {
+    fn undo_deletes_a_created_file_only_if_nothing_else_is_in_it() {
         let (document, record, after) = added(agent("claude-code"), None);
         assert_eq!(record.undo(document, &after.replace("  ", "\t")), Ok(None));
         let since = after.replacen('{', "{ \"theme\": \"dark\",", 1);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_was_there_comes_back_though_the_file_changed() {
+    fn undo_restores_the_previous_entry_in_a_changed_file() {
         let before = "[mcp_servers.mcpkg] # mine\ncommand = 'npx'\n";
         let document = agent("codex").document();
         let replaces = Change { replaces: true, ..change() };

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mcpkg_is_known_by_what_is_started() {
+    fn an_entry_is_mcpkgs_if_it_runs_mcpkg_serve() {
         let is = |entry: Value| Runs::of(&entry).is_some_and(|runs| runs.is_mcpkg());
         assert!(is(json!({ "command": "/a/mcpkg", "args": ["serve"] })));
         assert!(is(json!({ "command": ["/a/mcpkg", "--db", "x", "serve"] })));

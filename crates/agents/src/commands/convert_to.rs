@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a25_opencode_counts_from_one_and_what_it_would_fill_in_is_not_written() {
+    fn opencode_counts_from_one_and_text_does_not_become_a_placeholder() {
         let named =
             "---\narguments: [topic, reader]\nmodel: opus\ndescription: \"d: e\"\n---\nExplain $topic to $reader\n";
         assert_eq!(opencode(named, &[]).unwrap(), "---\ndescription: \"d: e\"\n---\nExplain $1 to $2\n");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a27_what_claude_code_does_not_run_runs_nowhere() {
+    fn shell_code_that_claude_code_does_not_run_runs_nowhere() {
         assert_eq!(opencode("On (!`date`)", &[]).as_deref(), Ok("On (! `date`)"));
         assert_eq!(opencode("On !`date` (!`date`)", &[]), Err(Unsayable::WouldRun));
         assert!(runs_in_opencode(&opencode("On !`date`", &[]).unwrap()));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_is_told_the_words_of_a_line() {
+    fn gemini_gets_a_list_of_the_words_in_a_line() {
         let named = "---\narguments: [topic, reader]\n---\nExplain $topic to $reader";
         assert_eq!(
             gemini(named, &[]).unwrap(),

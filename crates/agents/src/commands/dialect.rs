@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_text_again() {
+    fn escaped_placeholders_are_read_as_text() {
         for (text, named) in [("costs $0.50 or $5", &[][..]), ("$topic and $ARGUMENTS, $x", &["topic"]), ("$$0", &[])] {
             let escaped = escape(text, &names(named));
             assert_ne!(escaped, text);

@@ -16,8 +16,8 @@ pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> 
 /// The front matter of a file that contains only the text. It is needed if the text alone would be read differently.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
-/// Returns the file of a prompt for an export: the file that the prompt was imported from if [`listed`] reads that as
-/// this prompt, otherwise only the text, after [`ALONE`] if necessary.
+/// Returns the file of a prompt for an export: the file from [`exact`], or else only the text, if [`listed`] reads that
+/// file as this prompt. Otherwise, the text follows [`ALONE`].
 pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     let reads_back = |file: &String| {
         let (read, content) = listed(file, attributes);

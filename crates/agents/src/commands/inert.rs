@@ -7,7 +7,7 @@ use crate::agents;
 use crate::agents::places::Commands;
 use crate::forms::matter;
 
-/// The things that an agent does with a text that was written for it, apart from filling in arguments.
+/// What an agent does with a text that was written for it, apart from filling in arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acts {
     /// The agent runs shell code in the text.

@@ -36,7 +36,7 @@ use word_names::{Names, names_of};
 pub use exact::{exact, listed, to_list};
 pub use word_names::LINE;
 
-/// A command's file that was read.
+/// The prompt that a command's file was read as.
 #[derive(Debug)]
 pub struct Read {
     /// The attributes, without the file's path.
@@ -47,7 +47,7 @@ pub struct Read {
     pub odd: Option<Error>,
 }
 
-/// Reads a command's file by the rules of the agent it was written for. [`source`] returns the same bytes.
+/// Reads a command's file by the rules of the agent it was written for. [`source`] turns the result into the same bytes.
 pub fn read(file: &str, dialect: Dialect) -> Read {
     match understand(file, dialect) {
         Ok((attributes, content)) => Read { attributes, content, odd: None },
@@ -97,9 +97,9 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
-/// Reads a text with front matter that declares arguments. If `kept` is set, reads a text with any front matter,
-/// because that replaces the stored front matter. Any other text yields `None` and is stored unchanged. An error is the
-/// reason to store a text unchanged although it has front matter.
+/// Reads a text whose front matter declares arguments. If `kept` says that the prompt has stored front matter, any front
+/// matter is enough, because it replaces the stored one. Returns `None` for other texts, which are stored unchanged. An
+/// error is the reason to store a text unchanged although it has front matter.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;
@@ -192,8 +192,8 @@ pub fn from_deployed(file: &str, before: &Attributes, text: &str, agent: Option<
     Ok((attributes, content))
 }
 
-/// Like [`source`], for a prompt that was imported from an agent. Text that is not a placeholder is not escaped where the
-/// agent has no escape.
+/// Like [`source`], for a prompt that was imported from an agent. If the agent has no escape for placeholders, text that
+/// looks like one is not escaped.
 pub fn source_of(name: &str, attributes: &Attributes, text: &str, agent: Option<&str>) -> Result<String> {
     let from_one = agent.and_then(agents::with_id).is_some_and(|agent| agent.imports.counts_from_one);
     match (attributes.template, from_one) {

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_runs_is_told_in_both_forms() {
+    fn shell_code_converts_between_both_forms() {
         assert_eq!(shell_from_gemini("a !{b {{args}} c} d !{"), "a !`b {{args}} c` d !{");
         for text in ["On !`date` and !`git log {{args}}`\n!`x`", "(!`x`)", "!`a}{`", "a !` b"] {
             let gemini = shell_to_gemini(text);

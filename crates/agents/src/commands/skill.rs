@@ -130,7 +130,7 @@ mod tests {
         #![proptest_config(crate::seed::config(256))]
 
         #[test]
-        fn what_is_read_without_yaml_is_what_yaml_says(
+        fn reading_without_yaml_agrees_with_yaml(
             name in "([a-z0-9]{1,5}|true|null|no|e1|0x1f|inf)(-[a-z0-9]{1,3})?", description in "\\PC{0,40}|[ -~]{0,30}|(\\n|\\\\|\"|é|\u{1f600}| |#|:){0,8}",
         ) {
             let front = front_matter(&name, &description);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_deploy_writes_is_read_without_yaml_and_what_is_otherwise_is_not() {
+    fn only_front_matter_from_a_deploy_is_read_without_yaml() {
         let expected = Some(("a-b", "Say \"hi\": é #1".to_owned()));
         assert_eq!(written("name: a-b\ndescription: \"Say \\\"hi\\\": é #1\"\n"), expected);
         for other in [

@@ -179,7 +179,7 @@ fn a_command_of_opencode_counts_from_zero_in_claude_code() {
 }
 
 #[test]
-fn a24_arguments_are_the_same_as_in_claude_code() {
+fn arguments_are_the_same_as_in_claude_code() {
     let names = |file: &str| {
         let (attributes, _) = prompt(file);
         attributes.arguments.into_iter().map(|argument| argument.name).collect::<Vec<_>>()
@@ -293,7 +293,7 @@ proptest! {
     #[test]
     fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
         let Read { mut attributes, content, .. } = read(&(was.0 + &was.1), Dialect::Claude);
-        // A description that changed in mcpkg in the meantime must not affect the result.
+        // A description that was changed in mcpkg after the deploy must not affect the result.
         attributes.description = Some(description).filter(|text| !text.is_empty());
         let file = now.0 + &now.1;
         if let Ok((attributes, content)) = from_file(&file, &attributes, &content) {

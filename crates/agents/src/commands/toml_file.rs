@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_comes_back_to_the_byte() {
+    fn a_command_is_restored_byte_for_byte() {
         for (file, content, description) in [
             (
                 "# Mine\ndescription = \"Fixes\"\n\nprompt = \"\"\"\nFix {{args}} for $0.50\nOn !{date -u}.\n\"\"\"\nmodel = 3\n",
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_come_back_is_kept_as_a_file() {
+    fn a_file_that_could_not_be_restored_is_refused() {
         for file in
             ["prompt = \"\\u00e9\"", "x = 1", "prompt = 3", "prompt = \"\"", "prompt = ", "prompt = \"(!{date})\""]
         {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_is_written_into_the_same_frame() {
+    fn an_edit_keeps_the_rest_of_the_file() {
         let file = "description = 'old' # why\nprompt = '''\na {{args}}\n'''\n";
         let (mut attributes, _) = read(file).unwrap();
         attributes.description = Some("new".to_owned());

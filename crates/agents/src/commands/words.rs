@@ -31,7 +31,7 @@ struct Command<'f> {
     body: &'f str,
     names: Vec<String>,
     hint: Option<String>,
-    /// Descriptions of arguments that the file does not describe.
+    /// The prompt's arguments. Their descriptions may be missing in the file.
     known: &'f [Argument],
 }
 
@@ -301,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_is_known() {
+    fn shell_code_is_recognized() {
         for (file, runs) in [("On !`date`", true), ("!`date`", true), ("(!`date`)", false), ("Hello!", false)] {
             assert_eq!(runs_something(file.as_bytes()), runs, "{file}");
         }
     }
 
     #[test]
-    fn an_edited_text_goes_back() {
+    fn an_edited_text_is_converted_back() {
         for spelling in [Spelling::Words, Spelling::Inputs] {
             let front = "---\narguments: [topic, reader]\n---\n";
             let spelled = text(FILE, &known(), spelling);

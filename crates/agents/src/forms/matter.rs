@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_grows() {
+    fn limits_aliases_size_depth_and_arguments() {
         let letters = || "bcdefghijkl".chars();
         let line =
             |letter: char| format!("{letter}: &{letter} [{}]\n", format!("*{}, ", letter_before(letter)).repeat(9));

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a9_another_agents_key_means_nothing() {
+    fn another_agents_key_is_ignored() {
         for key in ["globs: **/*.py", "applyTo: '**/*.py'", "alwaysApply: false"] {
             let text = format!("---\n{key}\n---\n");
             assert_eq!(read(&CLAUDE_CODE, &text).applies, Applies::Always, "{key}");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a10_cursor_is_read_as_cursor_acts_with_a_warning() {
+    fn odd_cursor_rules_are_read_like_cursor_with_a_note() {
         let list = "---\nglobs: [\"*.py\", \"src/**\"]\n---\n";
         assert_eq!(read(&CURSOR, list).applies, globs(&["[\"*.py\"", "\"src/**\"]"]));
         is_noted(&CURSOR, list, "brackets");
@@ -332,13 +332,13 @@ mod tests {
     }
 
     #[test]
-    fn a11_what_its_agent_does_not_read_applies_by_hand() {
+    fn a_file_that_no_agent_loads_applies_manually() {
         let scope = unread("---\ndescription: x\nglobs: *.py\n---\n");
         assert_eq!((scope.applies, scope.description.as_deref()), (Applies::Manual, Some("x")));
     }
 
     #[test]
-    fn a12_instructions_without_apply_to_are_taken_as_the_narrower_agent_does() {
+    fn instructions_without_apply_to_follow_vs_code() {
         assert_eq!(applies(&COPILOT, "description: About x"), Applies::Described);
         assert_eq!(applies(&COPILOT, "applyTo:"), Applies::Manual);
         is_noted(&COPILOT, "Text", "no `applyTo`");
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a13_patterns_that_claude_code_does_not_match_are_noted() {
+    fn patterns_that_claude_code_does_not_match_are_noted() {
         let text = "---\npaths: ['src/**', '!src/x/**']\n---\n";
         assert_eq!(read(&CLAUDE_CODE, text).applies, globs(&["src/**"]));
         is_noted(&CLAUDE_CODE, text, "`!`");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a15_odd_front_matter_has_the_scope_that_its_agent_gives_it() {
+    fn odd_front_matter_has_the_scope_that_its_agent_gives_it() {
         let broken = "---\nx: [\npaths: {{{\n- y\n---\nText";
         let scope = read(&CLAUDE_CODE, broken);
         assert_eq!(scope.applies, Applies::Always);

@@ -1,8 +1,8 @@
 //! Stores several modules in one file: as sections between markers, or in a managed block inside a user's own file.
 //!
-//! A section begins with `<!-- agentpack:module=ID -->` and ends with `<!-- /agentpack -->`, as in the files of
-//! agentpack, the original of contract 000. A line `---` separates two sections. A single module has no markers. A
-//! managed block is enclosed in two marker lines of mcpkg's own.
+//! A section begins with `<!-- agentpack:module=ID -->` and ends with `<!-- /agentpack -->`, as in the files that
+//! agentpack (contract 000) writes. A line `---` separates two sections. A single module has no markers. A managed block
+//! is enclosed in two marker lines of mcpkg's own.
 
 use memchr::memmem;
 
@@ -90,7 +90,7 @@ fn imported_by(line: &[u8]) -> Option<&'static str> {
     IMPORTS.iter().find(|import| import.as_bytes() == line)?.strip_prefix('@')
 }
 
-/// Whether one of [`IMPORTS`] may import a file with this path.
+/// Returns whether one of [`IMPORTS`] may import a file with this path.
 pub fn is_imported(path: &str) -> bool {
     IMPORTS.iter().filter_map(|import| import.strip_prefix('@')).any(|import| path.ends_with(import))
 }

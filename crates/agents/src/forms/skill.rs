@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a17_what_agents_reject_is_mended_and_nothing_else_changes() {
+    fn faults_are_fixed_and_nothing_else_changes() {
         let odd = "\u{feff}---\r\nname: pdf # n\r\ndescription: Review: \"it\"\r\ndisable-model-invocation: true\r\n---\r\n\r\nBody: x\r\n";
         let sound = "---\r\nname: pdf # n\r\ndescription: \"Review: \\\"it\\\"\"\r\ndisable-model-invocation: true\r\n---\r\n\r\nBody: x\r\n";
         assert_eq!(mended(odd).as_deref(), Some(sound));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a21_the_policy_is_yaml_that_says_so() {
+    fn codex_may_use_a_skill_unless_the_policy_forbids_it() {
         assert!(!is_allowed_unasked(MANUAL_YAML.as_bytes()));
         for other in ["", "policy: x", "policy:\n  allow_implicit_invocation: true\n", "{{"] {
             assert!(is_allowed_unasked(other.as_bytes()), "{other}");

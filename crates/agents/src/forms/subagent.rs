@@ -196,7 +196,7 @@ impl Subagent {
     }
 
     /// Returns whether the subagent has a description, and an agent knows all of its tools under the names in the
-    /// file. Claude Code refuses to start a subagent if it knows none of the tools.
+    /// file. Claude Code refuses to start a subagent if all of its tools are unknown.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
@@ -235,7 +235,7 @@ impl Subagent {
 }
 
 impl Subagent {
-    /// Writes the whole file for an agent. `body` is the text of a Markdown file; a TOML file has its own.
+    /// Writes the whole file for an agent. `body` is the text, unless the subagent comes from a TOML file and has its own.
     pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
         let head = self.write(form)?.head;
         let text = self.text().unwrap_or(body);

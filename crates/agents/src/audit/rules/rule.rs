@@ -43,15 +43,15 @@ pub struct Pattern(pub &'static [&'static str], pub &'static str);
 pub struct Rule {
     pub id: &'static str,
     pub severity: Severity,
-    /// What the rule finds: one line, in the plural.
+    /// What the rule finds, in the plural and on one line: `characters that reorder text`.
     pub what: &'static str,
     /// Why a person should look at it.
     pub why: &'static str,
     pub reads: Reads,
     /// Empty for rules that code implements.
     pub patterns: &'static [Pattern],
-    /// A file, and a text in it that the rule finds.
+    /// The path and the text of a file in which the rule finds something.
     pub example: (&'static str, &'static str),
-    /// A similar file and text in which no rule finds anything.
+    /// The path and the text of a similar file in which no rule finds anything.
     pub near: (&'static str, &'static str),
 }

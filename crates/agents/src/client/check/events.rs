@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_what_the_agent_takes_it_for() {
+    fn each_agent_rejects_the_events_that_it_cannot_parse() {
         let message = "event: message\r\ndata: {\"id\":\r\ndata: 1}\r\n\r\n";
         let others = ": alive\n\nid: 1\nretry: 3000\n\nevent: endpoint\ndata: /messages\n\n";
         for agent in agents::ALL {

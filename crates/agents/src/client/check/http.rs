@@ -233,7 +233,7 @@ impl Transport for HttpTransport {
         self.revision = Some(revision.to_owned());
     }
 
-    /// Listens to the session's stream for a moment, if the agent rejects some events.
+    /// Listens to the session's stream for a moment, if the agent rejects events without data.
     fn begun(&mut self) -> Result<(), StepError> {
         if self.session.is_none() || !self.events.strict() {
             return Ok(());

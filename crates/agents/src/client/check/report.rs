@@ -207,7 +207,7 @@ fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     })
 }
 
-/// Whether the system lets this user run a program. Where files have no modes, every file may be run.
+/// Returns whether a file is executable. Always true on systems without file modes.
 fn may_run(path: &Path) -> bool {
     !platform::HAS_MODES || std::fs::metadata(path).is_ok_and(|metadata| platform::is_executable(&metadata))
 }

@@ -14,7 +14,7 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 /// The time that an agent waits for an answer to server/discover before it sends initialize.
 const DISCOVER: Duration = Duration::from_secs(3);
 
-/// The protocol revision without a handshake.
+/// The protocol revision that has no handshake.
 const MODERN: &str = "2026-07-28";
 
 /// A session with a server.
@@ -31,7 +31,7 @@ impl<'w> Session<'w> {
         Self { transport, title: agent.title, next: 1, modern: false, capabilities: Value::Null }
     }
 
-    /// Greets the server as the agent does. Returns the name of the server that answered.
+    /// Greets the server as the agent does. Returns the server's name and version and the protocol revision, as a text.
     pub(super) fn greet(&mut self, first: Greeting) -> Result<String, StepError> {
         let revision = match first {
             Greeting::Initialize(revision) => revision,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_know_discover_is_greeted_as_before() {
+    fn a_server_that_does_not_know_discover_gets_a_handshake() {
         let refused = json!({ "id": "check-1", "error": { "code": -32601, "message": "unknown" } });
         let notice = json!({ "method": "notifications/message" });
         let hello = json!({ "id": "check-2", "result": {

@@ -123,7 +123,7 @@ impl StdioTransport {
         Ok(Self { input: server.stdin(), server, lines, cancelled: cancelled.clone(), _waking: waking })
     }
 
-    /// Closes the server's input and waits for the server to exit. If it has not exited at `until`, it is killed.
+    /// Closes the server's input and waits for the server to exit. A server that has not exited at `until` is killed.
     pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, StepError> {
         self.input = None;
         match self.server.wait(until, &self.cancelled) {

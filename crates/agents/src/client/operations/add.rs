@@ -124,7 +124,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
         Wanted::Url { key: Some(key), .. } => {
             Some(format!("in the environment of the agent, set {key} to the access key"))
         }
-        // The URL may serve another database. If reading this one fails, leave the hint out instead of failing.
+        // The URL may serve another database. If this database cannot be read, leave the hint out instead of failing.
         Wanted::Url { key: None, .. } if context.store.read(mcpkg_core::access::required).unwrap_or(false) => {
             Some(format!("this database has access keys, so its server requires a key: add --key-env {KEY}"))
         }
