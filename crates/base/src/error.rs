@@ -407,7 +407,7 @@ mod tests {
                 Code::Internal => 70,
                 Code::Cancelled => 130,
                 Code::AuditCritical => 3,
-                // The exit statuses of the original smctl (contract 003).
+                // The exit statuses of smctl (contract 003).
                 Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
                 Code::SpecInvalid => 5,
                 Code::BuildFailed => 6,

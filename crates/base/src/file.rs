@@ -77,7 +77,7 @@ fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadat
 }
 
 fn checked(file: File) -> Result<(File, Metadata)> {
-    // Another file may have replaced the checked one in the meantime.
+    // The file at the path may have been replaced since it was checked.
     let metadata = file.metadata()?;
     check_kind(&metadata)?;
     Ok((file, metadata))
@@ -94,8 +94,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_sized(file, metadata.len(), limit)
 }
 
-/// Like [`read`], for folders that only this user can write to. These contain no devices, which opening could affect,
-/// so the kind is only checked after opening.
+/// Like [`read`], for files in folders that only this user can write to. Such folders contain no devices, which react
+/// to being opened, so the kind is checked only after opening.
 pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)

@@ -31,7 +31,7 @@ pub struct Dialect {
     pub switch: Option<(&'static str, bool)>,
     /// Whether the agent starts only `.exe` files on Windows, so that `npx` needs `cmd /c` there.
     pub scripts_need_cmd: bool,
-    /// Whether the agent takes the value of a variable for a reference if it looks like a variable's name.
+    /// Whether the agent reads a variable's value as a reference if the value looks like a variable's name.
     pub names_are_variables: bool,
 }
 

@@ -40,7 +40,7 @@ impl Dialect {
             settings.filter(|(key, _)| !keys.contains(&key.as_str())).any(|(key, value)| is_personal(key, value))
         };
         let mut kept = match self.keeps {
-            // A file that is not in a project belongs to a person.
+            // If the agent reads no file in projects, the file is the user's own.
             Some(keys) if self.project.is_none() || is_personal(keys, &value) => document.retain(text, keys)?,
             _ => text.to_owned(),
         };

@@ -140,7 +140,7 @@ impl Reading<'_> {
         self.dialect.expansion
     }
 
-    /// Removes and returns a field whose text contains no references.
+    /// Removes a field and returns its text. Does not look for references.
     fn word(&mut self, key: &str) -> Result<Option<String>, String> {
         match self.rest.shift_remove(key) {
             None | Some(Value::Null) => Ok(None),

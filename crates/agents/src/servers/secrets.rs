@@ -14,7 +14,7 @@ use super::expansion::{is_variable, without_defaults};
 use mcpkg_base::redact::{holds_token, names_user};
 use mcpkg_store::servers::{Definition, Part, Text};
 
-/// Words that show that an option, a URL parameter or a key holds a secret, if its name contains one of them.
+/// Words in the names of options, URL parameters and keys whose values are secret.
 const SECRET_WORDS: &[&str] =
     &["apikey", "auth", "bearer", "credential", "key", "passwd", "password", "secret", "signature", "token"];
 

@@ -23,7 +23,7 @@ fn written(agent: &str, definition: &Definition) -> Value {
 }
 
 #[test]
-fn a31_an_address_gets_the_type_that_claude_code_needs() {
+fn a_url_gets_the_type_that_claude_code_needs() {
     let cursor = read("cursor", json!({ "url": "https://a/mcp", "headers": { "X": "${env:T}" } }));
     let expected = json!({ "type": "http", "url": "https://a/mcp", "headers": { "X": "${T}" } });
     assert_eq!(written("claude_code", &cursor), expected);
@@ -40,7 +40,7 @@ fn a31_an_address_gets_the_type_that_claude_code_needs() {
 }
 
 #[test]
-fn a32_references_are_converted_to_each_agents_syntax_or_left_out() {
+fn references_are_converted_to_each_agents_syntax_or_refused() {
     let headers = json!({ "type": "http", "url": "https://a", "headers": { "Authorization": "Bearer ${T:-x}" } });
     let bearer = read("claude_code", headers);
     let codex = dialect("codex").write(&bearer, false).expect("an entry");
@@ -80,14 +80,14 @@ fn a32_references_are_converted_to_each_agents_syntax_or_left_out() {
 }
 
 #[test]
-fn a33_a_value_that_copilot_would_read_as_a_variable_is_left_out() {
+fn a_value_that_copilot_would_read_as_a_variable_is_refused() {
     let env = read("claude_code", json!({ "command": "a", "env": { "KEY": "HOME" } }));
     assert_eq!(dialect("copilot").write(&env, false), Err(Unsayable::Literal));
     assert!(dialect("cursor").write(&env, false).is_ok());
 }
 
 #[test]
-fn a38_an_agents_entry_survives_a_round_trip() {
+fn every_agent_reads_back_the_entry_that_it_gets() {
     for agent in agents::ALL {
         let dialect = &agent.servers;
         let stdio = Definition {
@@ -195,7 +195,7 @@ fn equal_secrets_share_a_variable() {
 }
 
 #[test]
-fn a34_only_secrets_are_removed_from_a_file() {
+fn only_secrets_are_removed_from_a_file() {
     let take = |agent: &str, text: &str| dialect(agent).take_in(text, &mut Secrets::default()).expect("a file");
     let text = "{\n  // mine\n  \"inputs\": [{ \"id\": \"k\", \"type\": \"promptString\" }],\n  \"servers\": {\n    \"a\": \
         { \"command\": \"x\", \"env\": { \"K\": \"${input:k}\" }, \"sandbox\": true },\n  },\n}\n";
@@ -206,7 +206,7 @@ fn a34_only_secrets_are_removed_from_a_file() {
     let taken = take("vscode", &secret);
     let dense = |text: &str| text.split_whitespace().collect::<String>();
     assert_eq!(dense(&taken.text), dense(&text.replace("${input:k}", "${env:K}")));
-    // If a comment contains a token, only the servers are kept.
+    // If a comment contains a token, only the servers and their inputs are kept.
     let comment = text.replace("mine", TOKEN);
     let taken = take("vscode", &comment);
     assert!(!taken.text.contains(TOKEN) && taken.text.contains("\"inputs\""), "{}", taken.text);

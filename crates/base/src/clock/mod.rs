@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// The times that can be formatted: from the start of the year -9999 to the end of 9999, each less one or two days.
+/// The times that can be formatted: the years -9999 to 9999, except for about one day at each end.
 const WRITABLE: std::ops::RangeInclusive<Millis> = -377_705_023_201_000..=253_402_207_199_999;
 
 /// Returns the system's time. If its clock is outside the range that can be formatted, returns the closest time in the

@@ -80,8 +80,8 @@ impl Folders {
         Ok(self.open_real(&real)?.is_some())
     }
 
-    /// Syncs the names in folders to disk, each once. They may be parents of a root. A missing folder is not an error,
-    /// and neither is one that was replaced by a link or a file: nothing was written there.
+    /// Syncs the names in these folders to disk, each folder once. The folders may be parents of a root. Skips a folder
+    /// that is missing or was replaced by a link or a file: nothing was written there.
     pub fn sync<'p>(&mut self, paths: impl IntoIterator<Item = &'p Path>) -> Result<()> {
         let mut syncs = Syncs::default();
         let mut synced = HashSet::new();
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_was_swapped_for_a_link_still_takes_what_is_written() {
+    fn an_open_folder_is_written_to_even_if_its_path_becomes_a_link() {
         let scratch = tempfile::tempdir().expect("a folder");
         let top = scratch.path().canonicalize().expect("a path");
         fs::create_dir_all(top.join("in/deep")).expect("folders");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_above_beside_or_of_git_is_opened() {
+    fn paths_outside_the_roots_or_in_git_are_refused() {
         let scratch = tempfile::tempdir().expect("a folder");
         let top = scratch.path().canonicalize().expect("a path");
         for folder in ["root/in", "root/.git/hooks", "root/in/.GIT", "beside/empty"] {

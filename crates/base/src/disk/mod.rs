@@ -27,7 +27,7 @@ pub mod syncs;
 /// The mode of a new file.
 pub const FILE: u32 = 0o644;
 
-/// The thing at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathState {
     Absent,
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_can_read_a_program_can_run_it() {
+    fn executable_bits_follow_the_read_bits() {
         assert_eq!(executable(0o644, true), 0o755);
         assert_eq!(executable(0o600, true), 0o700);
         assert_eq!(executable(0o755, false), 0o644);

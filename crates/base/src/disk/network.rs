@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::file;
 use crate::platform;
 
-/// The names of network file systems in the system's list of mounts. Those starting with `fuse.` are user programs.
+/// The types of network file systems in the system's list of mounts. A type that begins with `fuse.` is implemented by
+/// an ordinary program.
 const NETWORK: &[&str] = &[
     "9p",
     "afs",

@@ -48,7 +48,7 @@ pub fn after(git: &Git<'_>, before: Option<&str>, now: Option<&str>) -> Result<(
     }
 }
 
-/// Whether a path is a program. Where files have no modes, every file is one.
+/// Returns whether a path is a program. Where files have no modes, every file counts as a program.
 fn is_program(path: &Path) -> bool {
     let may_run = |metadata: &std::fs::Metadata| !platform::HAS_MODES || platform::is_executable(metadata);
     path.metadata().is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))

@@ -31,8 +31,8 @@ pub use command::{Git, LOCAL, ask, feed, run, stream, watch};
 pub use folder::{Operation, folder, head_branch, in_progress, index_lock, operation, own_folder, toplevel};
 pub use version::{Version, required, version};
 
-/// Returns whether a text is the whole hash of a commit, by SHA-1 or SHA-256. Unlike the name of a branch, it never
-/// comes to mean another commit.
+/// Returns whether a text is the whole hash of a commit, by SHA-1 or SHA-256. Unlike the name of a branch, such a hash
+/// always means the same commit.
 pub fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }

@@ -73,8 +73,8 @@ impl Document {
         }
     }
 
-    /// Returns the objects of entries in the items of a top-level JSON list, such as the plugins of a marketplace: the `name` of
-    /// each item, and the place of the object in the text.
+    /// Finds the entries in each item of a top-level JSON list, such as the plugins of a marketplace. Returns the
+    /// `name` of each item, and the place of its entries in the text.
     pub fn in_list(self, text: &str, list: &str) -> Vec<(String, Range<usize>)> {
         json::in_list(text, list, self.key)
     }

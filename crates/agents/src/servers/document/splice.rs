@@ -31,7 +31,7 @@ impl Splice {
         Self { at: self.at, removed: self.inserted.clone(), inserted: self.removed.clone() }
     }
 
-    /// Applies the edit wherever `removed` is now; `None` if it does not occur exactly once.
+    /// Applies the edit where `removed` is now; `None` if `removed` is blank or does not occur exactly once.
     pub fn apply_elsewhere(&self, text: &str) -> Option<String> {
         let mut found = text.match_indices(self.removed.as_str());
         match (found.next(), found.next()) {

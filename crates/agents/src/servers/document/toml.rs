@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_as_they_were() {
+    fn numbers_survive_a_round_trip() {
         let document = parse("[server]\ntimeout = 1.5\nretries = 3\nlimit = inf\n").unwrap();
         let value = table_value(document.as_table());
         assert_eq!(value, serde_json::json!({ "server": { "timeout": 1.5, "retries": 3, "limit": "inf" } }));

@@ -60,7 +60,7 @@ const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked",
 /// Arguments that make a push also push submodules, each with its own configuration.
 const INTO_SUBMODULES: &[&str] = &["--recurse-submodules=on-demand", "--recurse-submodules=only"];
 
-/// Changes `program` so that it runs no untrusted programs that the repository of `folder` names. Fails like
+/// Keeps `program`, a git command, from running untrusted programs named by the repository of `folder`. Fails like
 /// [`require`].
 pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     program: Program,

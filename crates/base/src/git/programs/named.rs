@@ -24,8 +24,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// Collects the settings that name programs, from every repository found from a folder and from their submodules, and
-    /// the hooks that a merge or push would run.
+    /// Collects the settings that name programs, and the hooks that a merge or push would run. Looks at every
+    /// repository that git may find from a folder, and at their submodules.
     ///
     /// # Errors
     /// `E_GIT_FAILED` if a configuration is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.

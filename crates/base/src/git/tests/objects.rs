@@ -9,7 +9,7 @@ use super::super::trees::{self, Merged};
 use super::super::{Operation, Version, operation, own_folder, tags};
 use super::Repository;
 
-/// Releases that cover both ways to pass the target's attributes to a merge.
+/// Releases of git that cover both ways to pass the target's attributes to a merge.
 const RELEASES: [Version; 2] = [Version::OLDEST, Version::ATTRIBUTES_OF_TREE];
 
 #[test]
