@@ -1,7 +1,7 @@
 //! Reads secrets through references: a reference is stored and shown, and its value is read only when it is needed.
 //!
 //! `env:NAME` is an environment variable, `file:PATH` a file that only this user may read, `command:ARGV...` the output
-//! of a program. The value never appears in a row, log, error or argument. [`Secret`] prints nothing, and only
+//! of a program. The value never appears in a row, log, error or argument. [`Secret`] prints as `***`, and only
 //! [`Secret::expose`] returns the value, for a request's header, a program's variable or its standard input. Once a
 //! value has been read, [`crate::redact`] removes it from mcpkg's output.
 
@@ -83,7 +83,7 @@ impl FromStr for Reference {
     /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`. The words of a command are split as in a shell.
     ///
     /// # Errors
-    /// The message does not repeat the text, because it could be the secret itself.
+    /// `E_INVALID_ARGUMENT`. The message does not repeat the text, because it could be the secret itself.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
         match text.split_once(':') {

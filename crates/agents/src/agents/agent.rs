@@ -47,7 +47,8 @@ pub struct Agent {
     pub reading: Reading,
     /// Whether the agent runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
-    /// Where agentpack (contract 000) writes with `scope: user`, in agentpack's order. Relative to the agent's own folder.
+    /// Where agentpack (contract 000) writes with `scope: user`, in agentpack's order. Relative to the agent's own
+    /// folder.
     pub original_user: &'static [OriginalPlace],
     /// Where agentpack (contract 000) writes with `scope: project`, in agentpack's order. Relative to the deploy root.
     pub original_project: &'static [OriginalPlace],
@@ -71,7 +72,8 @@ pub struct Client {
     pub start: fn(&str, &[String]) -> Value,
     /// The form of an entry that connects to a URL.
     pub url: Url,
-    /// Other fields of an entry that the agent reads. mcpkg removes them, because they would contradict the fields that it writes.
+    /// Other fields of an entry that the agent reads. mcpkg removes them, because they would contradict the fields that
+    /// it writes.
     pub other_fields: &'static [&'static str],
     /// The steps that a user has to take before the agent reads the entry.
     pub next: &'static str,

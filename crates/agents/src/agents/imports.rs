@@ -34,7 +34,8 @@ pub struct Imports {
     pub folders: &'static [&'static str],
     /// The folders that contain the manifests of plugins.
     pub plugins: &'static [&'static str],
-    /// The folders of commands, subagents and hooks in a plugin. Set for one agent only: the others use the same folders.
+    /// The folders of commands, subagents and hooks in a plugin. Set for one agent only: the others use the same
+    /// folders.
     pub in_plugins: Option<InPlugins>,
     /// The agent's rules for reading the manifest in one of the folders of `plugins`.
     pub manifest: Option<Manifest>,
@@ -94,7 +95,8 @@ pub struct InPlugins {
 #[derive(Debug)]
 pub struct Manifest {
     pub lists: &'static [List],
-    /// Whether a path that is not valid makes the agent reject the whole plugin. If false, the agent ignores only that path.
+    /// Whether a path that is not valid makes the agent reject the whole plugin. If false, the agent ignores only that
+    /// path.
     pub is_strict: bool,
     /// Whether each path must begin with `./`.
     pub needs_dot: bool,

@@ -42,7 +42,8 @@ pub struct ListedCommands {
 pub struct SkillReading {
     /// The name that the agent uses for a skill.
     pub called_by: Option<CalledBy>,
-    /// Whether `$NAME` in a prompt calls a skill. This never works for a name that two skills share or that contains a dot.
+    /// Whether `$NAME` in a prompt calls a skill. This never works for a name that two skills share or that contains a
+    /// dot.
     pub called_by_dollar: bool,
     /// Whether the agent finds skills inside the folder of another skill.
     pub finds_nested: Option<bool>,
@@ -54,8 +55,8 @@ pub struct SkillReading {
     pub always_applies: bool,
     /// Whether the agent ignores skills without a description.
     pub needs_description: bool,
-    /// The agent loads a list of skills in each session, and cuts the descriptions in it to this many characters. `None`
-    /// means no limit.
+    /// The agent loads a list of skills in each session, and cuts the descriptions in it to this many characters.
+    /// `None` means no limit.
     pub cuts_description: Option<usize>,
     /// Whether the list of skills shows `when_to_use` after the description.
     pub lists_when_to_use: bool,

@@ -80,7 +80,8 @@ fn search_for(found: &mut Found<'_>, rule: &'static Rule, regex: &Regex) {
     }
 }
 
-/// Returns the rule that a match belongs to; `None` if the match is harmless. `before` is the part of the line before the match.
+/// Returns the rule that a match belongs to; `None` if the match is harmless. `before` is the part of the line before
+/// the match.
 fn judged(rule: &'static Rule, before: &str, matched: &str) -> Option<&'static Rule> {
     let is_rule = |other: &Rule| rule.id == other.id;
     if is_rule(&FETCH_AND_RUN) && is_unsafe(matched) {
@@ -162,8 +163,8 @@ const EXAMPLES: [&str; 30] = [
     "app",
 ];
 
-/// Returns whether the password in an address is harmless: it is missing, short, a placeholder or a typical example such as
-/// `changeme`, or the host is local or an example.
+/// Returns whether the password in an address is harmless: it is missing, short, a placeholder or a typical example
+/// such as `changeme`, or the host is local or an example.
 fn is_placeholder(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest).to_ascii_lowercase();
     let Some((user, host)) = rest.rsplit_once('@') else { return true };

@@ -85,7 +85,8 @@ impl Record {
         })
     }
 
-    /// Returns the file's text `current` without mcpkg's change, with the previous entry restored. `None` if the file would not exist.
+    /// Returns the file's text `current` without mcpkg's change, with the previous entry restored. `None` if the file
+    /// would not exist.
     ///
     /// # Errors
     /// A [`Fault`] if the text is malformed, or cannot be edited without changing something else.

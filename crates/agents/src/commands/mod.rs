@@ -47,7 +47,8 @@ pub struct Read {
     pub odd: Option<Error>,
 }
 
-/// Reads a command's file by the rules of the agent it was written for. [`source`] turns the result into the same bytes.
+/// Reads a command's file by the rules of the agent it was written for. [`source`] turns the result into the same
+/// bytes.
 pub fn read(file: &str, dialect: Dialect) -> Read {
     match understand(file, dialect) {
         Ok((attributes, content)) => Read { attributes, content, odd: None },
@@ -97,9 +98,9 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
-/// Reads a text whose front matter declares arguments. If `kept` says that the prompt has stored front matter, any front
-/// matter is enough, because it replaces the stored one. Returns `None` for other texts, which are stored unchanged. An
-/// error is the reason to store a text unchanged although it has front matter.
+/// Reads a text whose front matter declares arguments. If `kept` says that the prompt has stored front matter, any
+/// front matter is enough, because it replaces the stored one. Returns `None` for other texts, which are stored
+/// unchanged. An error is the reason to store a text unchanged although it has front matter.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;
@@ -192,8 +193,8 @@ pub fn from_deployed(file: &str, before: &Attributes, text: &str, agent: Option<
     Ok((attributes, content))
 }
 
-/// Like [`source`], for a prompt that was imported from an agent. If the agent has no escape for placeholders, text that
-/// looks like one is not escaped.
+/// Like [`source`], for a prompt that was imported from an agent. If the agent has no escape for placeholders, text
+/// that looks like one is not escaped.
 pub fn source_of(name: &str, attributes: &Attributes, text: &str, agent: Option<&str>) -> Result<String> {
     let from_one = agent.and_then(agents::with_id).is_some_and(|agent| agent.imports.counts_from_one);
     match (attributes.template, from_one) {

@@ -1,8 +1,8 @@
 //! Stores several modules in one file: as sections between markers, or in a managed block inside a user's own file.
 //!
 //! A section begins with `<!-- agentpack:module=ID -->` and ends with `<!-- /agentpack -->`, as in the files that
-//! agentpack (contract 000) writes. A line `---` separates two sections. A single module has no markers. A managed block
-//! is enclosed in two marker lines of mcpkg's own.
+//! agentpack (contract 000) writes. A line `---` separates two sections. A single module has no markers. A managed
+//! block is enclosed in two marker lines of mcpkg's own.
 
 use memchr::memmem;
 

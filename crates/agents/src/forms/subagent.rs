@@ -235,7 +235,8 @@ impl Subagent {
 }
 
 impl Subagent {
-    /// Writes the whole file for an agent. `body` is the text, unless the subagent comes from a TOML file and has its own.
+    /// Writes the whole file for an agent. `body` is the text, unless the subagent comes from a TOML file and has its
+    /// own.
     pub fn file(&self, form: &SubagentForm, body: &str) -> Result<Vec<u8>, Unsayable> {
         let head = self.write(form)?.head;
         let text = self.text().unwrap_or(body);

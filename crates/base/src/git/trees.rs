@@ -23,7 +23,8 @@ pub fn merge(git: &Git<'_>, target: &str, branch: &str) -> Result<Merged> {
     merge_with(git, version(git.limits())?, target, branch)
 }
 
-/// Merges in the way that this release supports. Old releases need the attributes in a work tree with no other files.
+/// Merges in the way that release `version` of git supports. Old releases need the attributes in a work tree with no
+/// other files.
 pub(super) fn merge_with(git: &Git<'_>, version: Version, target: &str, branch: &str) -> Result<Merged> {
     if version >= Version::ATTRIBUTES_OF_TREE {
         return merge_by(git, &[&format!("--attr-source={target}")], target, branch);

@@ -20,7 +20,7 @@ pub struct Worktree {
     pub branch: Option<String>,
     /// Whether this is a bare repository, which has no files.
     pub is_bare: bool,
-    /// The reason why the work tree must not be removed, which may be empty; `None` if it is not locked.
+    /// The reason why the work tree is locked against removal; empty if none was given. `None` if it is not locked.
     pub locked: Option<String>,
     /// The reason why git would remove the work tree's entry, for example because the folder is missing.
     pub prunable: Option<String>,

@@ -1,5 +1,5 @@
-//! Makes HTTP requests to other hosts. Apart from `store`, which connects to PostgreSQL servers, nothing else opens a
-//! connection to another host.
+//! Makes HTTP requests to other hosts. Apart from `store`, which connects to PostgreSQL servers, and programs such as
+//! git, nothing else opens a connection to another host.
 //!
 //! Calls block their thread. A call ends at its deadline or when it is cancelled, whatever the other host does: the
 //! request runs on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows
@@ -267,7 +267,7 @@ fn client() -> Result<&'static Client, Failure> {
     CLIENT.get_or_init(Client::new).as_ref().map_err(|why| Failure::Unavailable(why.clone()))
 }
 
-/// Translates an error of the library, based on the first of its causes that explains it.
+/// Translates an error of reqwest, based on the first of its causes that explains it.
 fn failure(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let (mut last, mut is_unknown) = (error.to_string(), false);

@@ -34,7 +34,7 @@ impl Url {
     }
 }
 
-/// A host name with a private address.
+/// The error for a host that has a private address.
 #[derive(Debug)]
 pub(super) struct PrivateName(String);
 

@@ -39,7 +39,7 @@ pub fn device(metadata: &Metadata) -> Option<(u32, u32)> {
     Some((rustix::fs::major(device), rustix::fs::minor(device)))
 }
 
-/// Returns the number of a folder's file system, as in linux/magic.h; `None` on other systems.
+/// Returns the number of a folder's type of file system, as in linux/magic.h; `None` on other systems.
 pub fn file_system(folder: &Path) -> Option<u32> {
     // The type's width differs between architectures.
     let kind = rustix::fs::statfs(folder).ok()?.f_type;
@@ -52,7 +52,7 @@ pub fn hide_memory() -> io::Result<()> {
     Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Makes this process the parent of processes below it whose own parents end, where the system has a way to do so.
+/// Makes the orphans among this process's descendants its children, where the system has a way to do so.
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }

@@ -95,7 +95,7 @@ pub fn check_private(metadata: &Metadata) -> Result<()> {
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }
 
-/// Describes what is not a regular file, with an article.
+/// Names the kind of something that is not a regular file, with an article: `a named pipe`.
 pub fn kind_name(kind: FileType) -> &'static str {
     match kind {
         _ if kind.is_dir() => "a folder",

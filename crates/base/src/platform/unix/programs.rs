@@ -61,7 +61,7 @@ pub fn end(child: &mut Child, how: End) {
     }
 }
 
-/// Asks the process group that the process `id` leads to end; returns whether there is such a group.
+/// Asks a process group to end. `id` is the id of the group's first process. Returns whether the group exists.
 pub fn ask_group(id: u32) -> bool {
     pid(id).is_some_and(|id| kill_process_group(id, Signal::TERM).is_ok())
 }

@@ -23,7 +23,8 @@ pub const HANG_UP: Option<i32> = Some(SIGHUP);
 /// The signal that asks this process to end.
 pub const TERMINATE: i32 = SIGTERM;
 
-/// Calls `then` on the first of some signals, in a thread with this name, because a signal handler may do very little.
+/// Calls `then` at the first of these signals. `then` runs in a thread with this name, because a signal handler may do
+/// very little.
 pub fn on_signal(signals: &[i32], name: &str, then: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new(signals)?;
     let wait = move || {
@@ -34,7 +35,7 @@ pub fn on_signal(signals: &[i32], name: &str, then: impl FnOnce() + Send + 'stat
     std::thread::Builder::new().name(name.to_owned()).spawn(wait).map(drop)
 }
 
-/// Calls `then` at each arrival of a signal, in a thread with this name.
+/// Calls `then` at each arrival of a signal. `then` runs in a thread with this name.
 pub fn on_each_signal(signal: i32, name: &str, mut then: impl FnMut() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([signal])?;
     let wait = move || signals.forever().for_each(|_| then());

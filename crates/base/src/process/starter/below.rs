@@ -33,7 +33,7 @@ pub(super) fn watch(within: Within, channel: &Socket) -> io::Result<()> {
             thread::sleep(crate::process::GRACE / 4 * 3);
             kill_all();
         })?;
-        // With this, a process that detaches itself becomes a child of this one and can be found.
+        // With this, a process that detaches itself becomes a child of this process and can be found.
         platform::adopt_orphans()?;
     }
     let mut channel = channel.try_clone()?;

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use super::prefixes::{CLEAR, FIRST, VAGUE, rest_of};
 use super::span::{Matches, is_boundary};
 
-/// The `Authorization` schemes with credentials that are recognized without a preceding `Authorization`.
+/// The schemes of `Authorization` headers whose credentials are recognized even without the header's name.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
 /// The minimum length of a token after its prefix.

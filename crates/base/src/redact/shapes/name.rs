@@ -10,7 +10,7 @@ const LONGEST: usize = 80;
 /// The most blanks between a name and its value.
 const BLANKS: usize = 40;
 
-/// A name before a separator that shows that a secret follows.
+/// The name of a secret before a separator such as `=`.
 pub struct Name<'t> {
     pub start: usize,
     pub word: &'t str,
