@@ -33,7 +33,7 @@ pub struct Agent {
     pub servers: Dialect,
     /// The agent's own folder, relative to the home folder. A deploy root is never inside it.
     pub own_folder: &'static str,
-    /// The ways in which users can move the agent's own folder.
+    /// How users can move the agent's own folder.
     pub moved_by: Option<MovedBy>,
     /// Whether the agent reads only MCP servers, and no instructions, skills or commands.
     pub servers_only: bool,
@@ -160,7 +160,7 @@ pub enum Url {
         field: &'static str,
         /// Returns the fields of an entry for this URL, without the bearer key.
         fields: fn(&str) -> Value,
-        /// The way in which the entry names the variable that holds the bearer key.
+        /// How the entry names the variable that holds the bearer key.
         key: Key,
     },
     /// The agent does not support URLs.
@@ -171,7 +171,7 @@ pub enum Url {
     },
 }
 
-/// The way in which an entry names the variable that holds the bearer key.
+/// How an entry names the variable that holds the bearer key.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     /// In the value of a header, with the variable's name instead of NAME: `${env:NAME}`.

@@ -17,7 +17,7 @@ pub struct Headless {
     pub read: fn(&Value) -> Vec<Said>,
 }
 
-/// The way in which an agent gets a server for one run.
+/// How an agent gets mcpkg's server for one run.
 #[derive(Clone, Copy, Debug)]
 pub enum Attach {
     /// Through a file in the folder that the agent runs in.

@@ -18,7 +18,7 @@ pub enum Role {
     File,
 }
 
-/// The way in which an agent decides when instructions apply.
+/// How an agent decides when instructions apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The agent always loads the instructions.
@@ -41,8 +41,8 @@ pub struct Imports {
     pub manifest: Option<Manifest>,
     /// The agent's own folder in an Agent Plugin: its namespace in reverse order, such as `com.github.copilot`.
     pub namespace: Option<&'static str>,
-    /// Further places that a deploy does not write to: older folders, other names for the same folder, and places whose files the
-    /// agent does not read.
+    /// Places that import reads but a deploy does not write to: older folders, second names of a folder, and places
+    /// whose files the agent does not read.
     pub also: &'static [Also],
     /// Whether arguments in the agent's commands are numbered from one, including commands in the older folders of `also`.
     pub counts_from_one: bool,

@@ -17,7 +17,7 @@ pub struct Reading {
     pub equal_once: bool,
     /// Whether a user's skill hides a project's skill with the same name.
     pub user_skills_win: bool,
-    /// Whether a command that exists both for the user and in the project gets a new name in both places.
+    /// Whether the agent renames both commands if the user and the project have one with the same name.
     pub renames_commands: bool,
     /// The commands that the agent lists next to the skills in each session, with names and descriptions.
     pub lists_commands: Option<ListedCommands>,
@@ -113,7 +113,7 @@ impl Reading {
     };
 }
 
-/// The ways in which users can move an agent's own folder.
+/// How users can move an agent's own folder.
 pub struct MovedBy {
     /// The environment variable that names the folder.
     pub variable: &'static str,
@@ -148,7 +148,7 @@ pub struct ProjectPlaces {
     pub skills: &'static str,
     /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// The form in which the agent reads commands.
+    /// How the agent reads commands.
     pub commands: Commands,
     /// The folder of prompt files, which mcpkg writes only if the user asks for them.
     pub prompt_files: Option<&'static str>,
@@ -217,7 +217,7 @@ pub struct FolderFile {
     pub hidden_by: &'static [&'static str],
 }
 
-/// The form in which an agent reads commands.
+/// How an agent reads commands.
 #[derive(Clone, Copy, Debug)]
 pub enum Commands {
     /// As files in a folder, with the agent's own placeholders for arguments.
@@ -250,7 +250,7 @@ pub struct UserPlaces {
     pub skills: &'static str,
     /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// The form in which the agent reads commands.
+    /// How the agent reads commands.
     pub commands: Commands,
 }
 

@@ -26,7 +26,7 @@ pub enum Piece<'t> {
 }
 
 impl Piece<'_> {
-    /// Returns the piece as it is in the file, without an escaping backslash.
+    /// Returns the piece's text in the file, without an escaping backslash.
     pub fn typed(&self) -> &str {
         match self {
             Self::Text(typed) | Self::Placeholder(typed, _) => typed,

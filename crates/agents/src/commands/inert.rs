@@ -70,8 +70,8 @@ pub fn file(file: &str, acts: Acts) -> Option<String> {
     (written != file).then_some(written)
 }
 
-/// Rewrites a text so that no agent runs code or attaches files in it, unless the agent for which the text was written
-/// does so too.
+/// Rewrites a text so that other agents run code or attach files in it only if the agent does for which the text was
+/// written.
 pub fn text(text: &str, acts: Acts) -> Cow<'_, str> {
     let text: Cow<'_, str> = match acts {
         Acts { runs: false, .. } => without_shell(text),

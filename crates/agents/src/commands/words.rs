@@ -12,7 +12,7 @@ use super::word_names::LINE;
 use crate::forms::matter;
 use mcpkg_store::prompts::Argument;
 
-/// The form in which a command's arguments are written for an agent.
+/// How a command's arguments are written for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// `{topic}`, with a list of the arguments above the text.

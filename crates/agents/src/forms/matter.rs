@@ -20,8 +20,8 @@ pub struct Matter {
     pub arguments: Vec<Argument>,
 }
 
-/// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, where a comma stays
-/// part of the name before it. Numbers are ignored.
+/// Returns the names that Claude Code finds in `arguments`, which is a list of texts, or a text split at spaces. A
+/// comma stays part of the name before it. Numbers are ignored.
 pub fn names(yaml: &str) -> Vec<String> {
     let is_name = |name: &String| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
     let names: Vec<String> = match keys(yaml).ok().and_then(|mut keys| keys.map.remove("arguments")) {

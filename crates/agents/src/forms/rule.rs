@@ -1,5 +1,4 @@
-//! Lists the front matter format of each agent's rules, which expresses when a rule applies. Import and deploy both use this
-//! table.
+//! Lists the front matter formats in which agents' rules state when they apply. Import and deploy both use this table.
 
 /// The format of the front matter in an agent's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +7,7 @@ pub struct RuleFormat {
     pub globs: &'static str,
     /// The syntax of the globs.
     pub list: GlobList,
-    /// The way in which a rule without globs expresses when it applies.
+    /// How a rule without globs states when it applies.
     pub switch: Switch,
     /// Whether the agent reads a description.
     pub description: bool,
@@ -27,11 +26,11 @@ pub enum GlobList {
     Bare,
 }
 
-/// The way in which a rule without globs expresses when it applies.
+/// How a rule without globs states when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// No key expresses it. A rule without globs always applies if `else_always`; otherwise mcpkg writes the glob `**`
-    /// for a rule that always applies. mcpkg refuses to write a rule that applies by its description or manually.
+    /// There is no key for that. A rule without globs always applies if `else_always`; otherwise mcpkg writes the glob
+    /// `**` for a rule that always applies. mcpkg refuses to write a rule that applies by its description or manually.
     Globs {
         /// Whether rules without globs always apply.
         else_always: bool,

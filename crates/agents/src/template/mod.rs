@@ -51,8 +51,8 @@ pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
 
-/// Checks declared arguments: their number, the total length of their descriptions, that no name occurs twice, and that
-/// a template can use each name.
+/// Checks declared arguments: how many there are, how long their descriptions are in total, and that each name is
+/// unique and can be used in a template.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
         let why = format!("{} arguments are declared; the limit is {MAX_ARGUMENTS}", arguments.len());

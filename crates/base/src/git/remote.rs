@@ -30,7 +30,7 @@ pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>,
     let mut set = None;
     if let (Some(secret), Some((scheme, rest))) = (secret, url.split_once("://")) {
         let host = rest.split('/').next().unwrap_or_default();
-        // git must not send the secret to another host, even if the URL's host redirects to that one.
+        // git must send the secret only to the URL's host, and not to a host that it redirects to.
         set = Some(format!("--config-env=http.{scheme}://{host}/.extraHeader={HEADER}"));
         git = git.variable(HEADER, format!("Authorization: Basic {}", BASE64_STANDARD.encode(secret)));
     }

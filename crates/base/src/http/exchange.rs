@@ -61,9 +61,9 @@ pub struct Answer {
 
 /// Sends a request and returns the whole answer.
 ///
-/// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host
-/// (429, 503) asks for a pause and the request may be repeated, the request is sent again after the pause, at most
-/// three times, unless the pause is longer than 60 seconds or ends after the deadline. At most ten calls to a host
+/// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. A busy host (429,
+/// 503) may ask for a pause. A request that may be repeated is then sent again after the pause, at most three times. A
+/// pause is not waited for if it is longer than 60 seconds or ends after the deadline. At most ten calls to a host
 /// start per second, or twenty after a pause; further calls wait. Calls to this machine are not limited.
 ///
 /// # Errors

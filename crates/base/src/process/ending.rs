@@ -35,8 +35,8 @@ pub fn on_ending(status: i32, then: impl FnOnce() + Send + 'static) -> io::Resul
     on_signal(&ending, "signals", then)
 }
 
-/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it has another meaning
-/// ([`on_hang_up`]), or Linux says that it is ignored, for example because the process was started with `nohup`.
+/// Returns the signals that ask this process to end: SIGINT, SIGTERM and usually SIGHUP. Leaves SIGHUP out if it has
+/// another meaning ([`on_hang_up`]), or if Linux reports that this process ignores it, for example because of `nohup`.
 pub fn ending() -> Vec<i32> {
     let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
     let hangs_up = |signal| !HANG_UP_IS_TAKEN.load(Ordering::Relaxed) && !is_ignored(&status, signal);

@@ -151,8 +151,8 @@ impl Program {
         self.run_fed(Box::new(move |stdin| stdin.write_all(&input)), limits)
     }
 
-    /// Runs the program to completion. `feed` writes to the program's standard input on a separate thread, which may live as long
-    /// as something reads the input. On failure, none of the program's processes keeps running.
+    /// Runs the program to completion. `feed` writes to the program's standard input on its own thread. That thread may
+    /// live as long as something reads the input. On failure, none of the program's processes keeps running.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());

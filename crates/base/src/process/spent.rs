@@ -12,8 +12,8 @@ const TICKS: u64 = 100;
 /// name.
 const PLACES: std::ops::Range<usize> = 13..15;
 
-/// Returns the CPU time of the programs that this process has run and that have exited; `None` if the system does not
-/// report it.
+/// Returns the total CPU time of the exited programs that this process has run; `None` if the system does not report
+/// it.
 pub fn spent() -> Option<Duration> {
     let said = read_kernel(Path::new("/proc/self/stat")).ok()?;
     ticks(&said).map(|ticks| Duration::from_millis(ticks * 1000 / TICKS))

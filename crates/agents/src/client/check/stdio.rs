@@ -115,7 +115,7 @@ impl StdioTransport {
                 }
             });
         }
-        // If the queue is full, no thread waits for a message, so dropping this one does no harm.
+        // This may drop the message: if the queue is full, no thread waits for one.
         let wake = move || {
             let _ = waker.try_send(Line::Cancelled);
         };

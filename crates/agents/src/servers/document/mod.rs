@@ -177,7 +177,7 @@ impl Document {
         })
     }
 
-    /// Returns the document without an entry, and without the object that contained the entry if that is then empty.
+    /// Returns the document without an entry. If the object that contained the entry is then empty, it is dropped too.
     ///
     /// # Errors
     /// A fault if the text is malformed.

@@ -165,7 +165,7 @@ pub fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Returns the metadata that reveals later changes to the file; `None` if the system does not have it, so that callers
+/// Returns the metadata that reveals later changes to the file. `None` if the system has no such metadata; callers then
 /// read the file again.
 pub fn stat(metadata: &Metadata) -> Option<Stat> {
     let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);

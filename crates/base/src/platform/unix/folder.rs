@@ -81,8 +81,8 @@ pub fn rename(folder: &Handle, _: &Path, from: &OsStr, to: &OsStr) -> Result<()>
     Ok(rustix::fs::renameat(folder, from, folder, to)?)
 }
 
-/// Renames without replacing. Where the file system cannot guarantee that, this checks first, so a target that is created
-/// between the check and the rename may be replaced.
+/// Renames without replacing. If the file system cannot guarantee that, first checks that the target does not exist. A
+/// target that is created after this check may be replaced.
 pub fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) -> Result<()> {
     match rustix::fs::renameat_with(from.0, from.2, to.0, to.2, RenameFlags::NOREPLACE) {
         // The file system does not support this flag.

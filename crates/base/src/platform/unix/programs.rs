@@ -79,7 +79,7 @@ fn pid(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
-/// Waits for a child, and reaps orphaned processes in the meantime. In a sandbox this process may be the first one, so
+/// Waits for a child. While waiting, reaps orphaned processes: in a sandbox this process may be the first one, so
 /// nobody else reaps them.
 pub fn wait_for(child: &mut Child) -> io::Result<ExitStatus> {
     loop {

@@ -52,7 +52,7 @@ pub(super) fn watch(within: Within, channel: &Socket) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills all processes below this one.
+/// Kills all descendants of this process.
 pub(super) fn kill_all() {
     for round in 0..ROUNDS {
         let children = children();

@@ -35,7 +35,7 @@ pub enum Left {
     },
 }
 
-/// The way in which this process and the starter inside the sandbox connect.
+/// How this process and the starter inside the sandbox connect.
 #[derive(Debug)]
 pub enum Meeting {
     /// Through standard input. The started program's last argument must be the path of mcpkg's own program inside.
@@ -82,7 +82,8 @@ pub fn run(
     let met = Met::begin(meeting, request, before, limits).map_err(Failure::Lost)?;
     let Met { stdin, talk, met, met_again } = met;
     let sandbox = match stdin {
-        // Close this side's copy of the other end: otherwise the other side would never see the end of the stream.
+        // Give away the sandbox's end of the socket: if this process kept a copy, the starter would never see the end
+        // of the stream.
         Some(there) => sandbox.args([WORD]).stdin(platform::as_stdin(there)),
         None => sandbox,
     };

@@ -261,8 +261,8 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides the value on the line below a name that ends its line: a quoted text, or, in YAML, one word that is
-    /// indented more.
+    /// Hides the value of a name at the end of a line, if the value is on the next line: a quoted text, or, in YAML,
+    /// one word that is indented more.
     fn below(&mut self, at: usize, name: &Name<'_>, is_colon: bool, found: &mut Matches) {
         let line = next_line(self.text, at);
         if line >= self.text.len() {
