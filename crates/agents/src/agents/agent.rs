@@ -27,7 +27,7 @@ pub struct Agent {
     pub also_called: &'static [&'static str],
     /// How the agent connects to MCP servers.
     pub client: Client,
-    /// The way to run the agent without a screen; `None` if there is none.
+    /// How to run the agent without a screen; `None` if that is not possible.
     pub headless: Option<Headless>,
     /// The format in which the agent reads MCP servers, and the files that contain them.
     pub servers: Dialect,
@@ -45,7 +45,7 @@ pub struct Agent {
     pub subagents: Option<Subagents>,
     /// The agent's rules for reading the files that it loads.
     pub reading: Reading,
-    /// Whether the agent runs the lines of a command that begin with `!`.
+    /// Whether the agent runs shell code in a command, such as `` !`date` `` or `!{date}`.
     pub runs_shell_lines: bool,
     /// Where agentpack (contract 000) writes with `scope: user`, in agentpack's order. Relative to the agent's own
     /// folder.
@@ -77,7 +77,7 @@ pub struct Client {
     pub other_fields: &'static [&'static str],
     /// The steps that a user has to take before the agent reads the entry.
     pub next: &'static str,
-    /// The additional steps for an entry in a project's file.
+    /// What a user has to know or do so that the agent uses an entry in a project's file.
     pub trust: Option<&'static str>,
     /// The agent's first message to a server.
     pub greeting: Greeting,
@@ -124,7 +124,7 @@ impl Agent {
             .map(|file| self.of_both(file.split('/').fold(root.to_owned(), |path, part| path.join(part))))
     }
 
-    /// Returns `usual`. If only the agent's second file exists in the same folder, returns that file.
+    /// Returns `usual`, or the agent's second file in the same folder if only that file exists.
     fn of_both(&self, usual: PathBuf) -> PathBuf {
         let other = self.client.other_file.map(|name| usual.with_file_name(name));
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)

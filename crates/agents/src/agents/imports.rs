@@ -39,7 +39,7 @@ pub struct Imports {
     pub in_plugins: Option<InPlugins>,
     /// The agent's rules for reading the manifest in one of the folders of `plugins`.
     pub manifest: Option<Manifest>,
-    /// The agent's own folder in an Agent Plugin: its namespace in reverse order, such as `com.github.copilot`.
+    /// The agent's own folder in an Agent Plugin: a domain name in reverse order, such as `com.github.copilot`.
     pub namespace: Option<&'static str>,
     /// Places that import reads but a deploy does not write to: older folders, second names of a folder, and places
     /// whose files the agent does not read.

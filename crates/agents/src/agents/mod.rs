@@ -74,8 +74,8 @@ pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Finds the agent that alone reads a file of an Agent Plugin, because the file is in the agent's own folder, such as
-/// `com.github.copilot`.
+/// Finds the agent for a file in an agent's own folder of an Agent Plugin, such as `com.github.copilot/`. No other
+/// agent reads such a file.
 pub fn client_of(path: &str) -> Option<&'static Agent> {
     let (folders, _) = path.rsplit_once('/')?;
     let of = |folder: &str| ALL.iter().copied().find(|agent| agent.imports.namespace == Some(folder));

@@ -5,9 +5,9 @@ use super::front::front_matter;
 use super::kind::{is_prose, is_settings};
 use super::rules::MIXED_SCRIPTS;
 
-/// Returns whether a letter looks like a Latin one. This includes the Greek and Armenian letters that Unicode's table of
-/// confusable characters (UTS 39) maps to Latin letters. It also includes whole scripts and blocks in which most letters
-/// are mapped to Latin ones.
+/// Returns whether a letter looks like a Latin one. Such letters are the Greek and Armenian ones that Unicode's table
+/// of confusable characters (UTS 39) maps to Latin letters, and all letters of the scripts and blocks in which it maps
+/// most letters to Latin ones.
 fn is_lookalike(c: char) -> bool {
     matches!(c, 'Α' | 'Β' | 'Ε' | 'Ζ' | 'Η' | 'Ι' | 'Κ' | 'Μ' | 'Ν' | 'Ο' | 'Ρ' | 'Τ' | 'Υ' | 'Χ' | 'α' | 'γ' | 'ι' | 'κ' | 'ν'
         | 'ο' | 'ρ' | 'σ' | 'υ' | 'ϲ' | 'ϳ' | 'օ' | 'ս' | 'հ' | 'ո' | 'ց' | 'գ' | 'զ' | 'ղ'

@@ -70,12 +70,12 @@ pub fn file(file: &str, acts: Acts) -> Option<String> {
     (written != file).then_some(written)
 }
 
-/// Rewrites a text so that other agents run code or attach files in it only if the agent does for which the text was
-/// written.
+/// Rewrites a text so that no agent runs code or attaches files in it. `acts` says what stays allowed, because the
+/// text's own agent does it.
 pub fn text(text: &str, acts: Acts) -> Cow<'_, str> {
     let text: Cow<'_, str> = match acts {
         Acts { runs: false, .. } => without_shell(text),
-        // Only Claude Code runs fences.
+        // Only Claude Code runs the code in fences.
         Acts { keys: false, .. } if text.contains("```!") => text.replace("```!", "``` !").into(),
         _ => text.into(),
     };

@@ -36,7 +36,7 @@ use word_names::{Names, names_of};
 pub use exact::{exact, listed, to_list};
 pub use word_names::LINE;
 
-/// The prompt that a command's file was read as.
+/// The prompt that was read from a command's file.
 #[derive(Debug)]
 pub struct Read {
     /// The attributes, without the file's path.

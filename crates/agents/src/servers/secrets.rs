@@ -2,8 +2,8 @@
 //!
 //! The values of variables and headers are not stored, because mcpkg cannot tell which of them are secret. The user can
 //! name the variables and headers to store. Elsewhere, only text that looks like a secret is replaced: passwords and
-//! keys in URLs, and tokens among the arguments. Keys that only one agent understands are removed if their value may be
-//! secret.
+//! keys in URLs, tokens, and the values of arguments such as `--token`. Keys that only one agent understands are
+//! removed if their value may be secret.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

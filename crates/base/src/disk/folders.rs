@@ -59,8 +59,8 @@ impl Folders {
         }
     }
 
-    /// Like [`Folders::inside`], but also allows parents of a root. These may only be created, checked, synced, and
-    /// removed while empty.
+    /// Like [`Folders::inside`], but also allows parents of a root. Such parents may only be created, checked, synced,
+    /// and removed while empty.
     fn inside_or_above(&mut self, path: &Path) -> Result<PathBuf> {
         let real = self.real.of(path);
         match self.roots.iter().any(|root| root.starts_with(&real)) {

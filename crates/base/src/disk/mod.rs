@@ -110,8 +110,8 @@ pub const fn executable(mode: u32, executable: bool) -> u32 {
     }
 }
 
-/// Whether a later change to the file is sure to change its times. For that, the times must be further in the past than
-/// the resolution of the file system's clock. `now` is in milliseconds.
+/// Whether a later change to the file is sure to change its times. This is so once the times are older than the
+/// resolution of the file system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
     // Times in whole seconds suggest a file system whose clock counts only whole seconds.

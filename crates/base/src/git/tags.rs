@@ -24,7 +24,7 @@ pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<
 /// Creates a signed tag object. It uses a temporary repository that stores its objects in the real one, because git
 /// cannot sign a tag without also creating its ref.
 fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
-    // The temporary repository signs with the real one's settings, so these must be trusted.
+    // The temporary repository signs with the settings of the real repository, so the user must trust these settings.
     programs::require(git.folder(), &["tag", "--sign"], false, git.limits())?;
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;

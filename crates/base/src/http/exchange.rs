@@ -62,8 +62,8 @@ pub struct Answer {
 /// Sends a request and returns the whole answer.
 ///
 /// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. A busy host (429,
-/// 503) may ask for a pause. A request that may be repeated is then sent again after the pause, at most three times. A
-/// pause is not waited for if it is longer than 60 seconds or ends after the deadline. At most ten calls to a host
+/// 503) may ask for a pause. A request that may be repeated is then sent again after the pause, at most three times.
+/// mcpkg does not wait if the pause is longer than 60 seconds or ends after the deadline. At most ten calls to a host
 /// start per second, or twenty after a pause; further calls wait. Calls to this machine are not limited.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => retry_after(&answer.headers),
             _ => None,
         };
-        // Do not wait for something that cannot finish before the deadline.
+        // Do not wait if the pause is too long or ends after the deadline.
         let is_worth = |wait: &Duration| *wait <= LONGEST_WAIT && Instant::now() + *wait < rules.limits.until;
         match wait.filter(is_worth) {
             Some(wait) if rules.repeats && attempts <= WAITS => {

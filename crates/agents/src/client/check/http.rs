@@ -208,7 +208,7 @@ impl HttpTransport {
     }
 }
 
-/// Ends the session. Otherwise the server would keep it for an hour.
+/// Ends the session. Otherwise the server would keep the session for some time.
 impl Drop for HttpTransport {
     fn drop(&mut self) {
         if self.session.is_some() {

@@ -158,8 +158,8 @@ fn has_id(node: &CstNode, id: Option<&Value>) -> bool {
     node.to_serde_value().is_some_and(|value| id.is_some() && value.get("id") == id)
 }
 
-/// Returns the property with this name. If the name occurs twice, agents read the last one, and this editor would change the
-/// first. So that is an error.
+/// Returns the property with this name. Fails if the name occurs twice: agents read the last property of that name, and
+/// this editor would change the first.
 fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Fault> {
     let mut named = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
     match (named.next(), named.next()) {

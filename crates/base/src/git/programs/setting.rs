@@ -1,6 +1,6 @@
 //! Classifies settings that name programs by when git runs those programs.
 
-/// The git commands that run the program of a setting.
+/// The kinds of git commands that run the program of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
     /// Commands that read or write files of a work tree.

@@ -33,7 +33,7 @@ fn refs_are_pushed_all_or_none() {
     let pushed = remote::push(&theirs, &[set(&two)]).unwrap();
     assert!(pushed.len() == 1 && !pushed[0].is_refused, "{pushed:?}");
 
-    // One ref cannot be fast-forwarded, so the other is not deleted either.
+    // One ref cannot be fast-forwarded, so the push does not delete the other ref either.
     let refused = remote::push(&mine, &[set(&one), delete(&old)]).unwrap();
     assert!(refused.iter().any(|row| row.name == "refs/heads/main" && row.is_refused), "{refused:?}");
     let origin = Git::new(&bare, limits);

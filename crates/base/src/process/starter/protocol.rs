@@ -133,8 +133,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// How much may still be reported. Both sides count: the starter, so that it stops in time; mcpkg outside, because a tool
-/// may have taken over the socket.
+/// How much the starter may still report. The starter counts this to stop in time. mcpkg outside also counts it,
+/// because a tool may have taken over the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,
