@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn files_in_a_folder_that_is_held_open_are_opened_as_by_their_paths() {
+    fn a_series_opens_the_same_files_as_their_paths_do() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("other")).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stay_on_one_line_and_their_size_is_that_of_the_value_alone() {
+    fn named_values_stay_on_one_line_and_long_ones_show_their_size() {
         assert_eq!(value(&json!({ "a": [1, null, "x  \""] })), r#"{"a":[1,null,"x" <2 spaces> "\""]}"#);
         assert_eq!(named("plan", &json!("small")), r#"plan = "small""#);
         assert_eq!(named("x = \"y", &json!(1)), r#""x = \"y" = 1"#);

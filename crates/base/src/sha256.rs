@@ -1,4 +1,4 @@
-//! Computes SHA-256 hashes. No other module uses the library for that.
+//! Computes SHA-256 hashes. No other module uses the crate `sha2`.
 
 use sha2::{Digest, Sha256};
 

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_trusts_a_server_in_the_folder_of_the_run_alone() {
+    fn gemini_trusts_only_the_server_in_the_settings_of_its_run() {
         let (args, file) = line("gemini");
         assert_eq!(args, "--output-format stream-json --allowed-mcp-server-names mcpkg");
         assert_eq!(

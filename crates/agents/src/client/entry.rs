@@ -93,8 +93,9 @@ impl Wanted {
 
     /// Returns the fields of the entry in the agent's format.
     ///
-    /// # Errors `E_INVALID_ARGUMENT` if the agent's file supports no URLs, or if the entry has a key and the file
-    /// cannot refer to variables.
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs, or if the entry has a key and the file cannot refer to
+    /// variables.
     pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
             Wanted::Start { program, args } => (agent.client.start)(program, args),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn each_agent_takes_the_key_from_the_environment_in_its_own_words() {
+    fn each_agents_entry_takes_the_key_from_a_variable() {
         let takes_key =
             |agent: &&&Agent| matches!(agent.client.url, Url::Entry { key: Key::Header(_) | Key::Field(_), .. });
         for agent in crate::agents::ALL.iter().filter(takes_key) {
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_written_into_a_url_or_refused() {
+    fn a_project_is_put_into_urls_that_end_with_mcp() {
         let to_p = |url: &str| pinned(url, &Address::parse(url).expect("a URL"), "p");
         assert_eq!(to_p("http://a:1/mcp").ok().as_deref(), Some("http://a:1/projects/p/mcp"));
         for same in ["http://a/projects/p/mcp", "https://a/tools/projects/p/mcp"] {

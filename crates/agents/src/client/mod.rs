@@ -38,7 +38,8 @@ pub const DOMAIN: Domain = Domain {
 /// Returns the program and the arguments that start this mcpkg on the selected project, as the server for `mcpkg ask`
 /// ([`Identity::Assistant`]).
 ///
-/// # Errors `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected, or if the selected project does not exist;
+/// # Errors
+/// `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected, or if the selected project does not exist;
 /// `E_INVALID_ARGUMENT` if the address of the database contains a password.
 pub fn assistant(context: &Context) -> Result<(String, Vec<String>)> {
     match Wanted::start(context, config_file::Scope::Project, Identity::Assistant)? {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn each_agent_has_its_own_words() {
+    fn each_agents_frontmatter_says_when_a_rule_applies() {
         let both = globs(&["**/*.py", "src/**/*.{ts,tsx}"]);
         let cases = [
             (CLAUDE_CODE, &both, "---\npaths:\n  - \"**/*.py\"\n  - \"src/**/*.{ts,tsx}\"\n---\n"),

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_and_what_cmd_would_change_stay() {
+    fn commands_that_need_no_cmd_or_that_cmd_would_change_stay() {
         for words in [
             &["node", "x.js"][..],
             &["uvx", "x"],

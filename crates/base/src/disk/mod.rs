@@ -322,7 +322,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn folders_are_where_links_and_dots_lead() {
+    fn real_folders_follow_links_and_double_dots() {
         let scratch = tempfile::tempdir().expect("a folder");
         let top = scratch.path().canonicalize().expect("a path");
         fs::create_dir_all(top.join("a/b")).expect("folders");

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_read_whatever_their_paths_hold() {
+    fn records_are_read_even_if_a_path_has_a_line_break() {
         let printed = b"refs/heads/a\0aa\0\0refs/remotes/origin/a\0ahead 1, behind 22\0/x\ny\0\n\
             refs/heads/b\0bb\0\0refs/remotes/origin/b\0gone\0\0\nrefs/tags/v1\0cc\0dd\0\0\0\0\n";
         let read = records(printed).unwrap();

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read_whole() {
+    fn each_line_of_a_status_is_read() {
         let printed = b"# branch.oid 1111\0# branch.head feature/x\0# branch.upstream origin/feature/x\0\
             # branch.ab +1 -22\0# branch.newer thing\0\
             1 .M N... 100644 100644 100644 aaaa bbbb a b.txt\0\

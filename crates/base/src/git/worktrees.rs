@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read_whole() {
+    fn each_field_of_a_worktree_is_read() {
         let printed = b"worktree /w/main\0HEAD 11\0branch refs/heads/main\0\0worktree /w/a\nb c\0HEAD 22\0detached\0\
             locked on a stick\0\0worktree /w/gone\0HEAD 00\0branch refs/heads/x\0locked\0prunable it is gone\0\0";
         let found = parse(printed).unwrap();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_says_how_long_in_seconds_or_by_a_date() {
+    fn retry_after_is_read_in_seconds_or_as_a_date() {
         let asked = |headers: &[(HeaderName, &'static str)]| {
             let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
             retry_after(&headers.collect())

@@ -15,7 +15,7 @@ use crate::platform::system::{End, Limit};
 
 pub use signal_hook::consts::SIGXCPU as CPU_TIME_IS_UP;
 pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Socket};
-/// The ends of a program's pipes, for a runtime.
+/// mcpkg's ends of a program's pipes, for an async runtime.
 pub use tokio::net::unix::pipe::{Receiver as Output, Sender as Input};
 
 /// Whether [`limit`] can limit a process.

@@ -1,4 +1,4 @@
-//! Opens files by path. Files have no modes here, and mcpkg restores no other attributes.
+//! Opens files by path. Files have no modes on Windows, and mcpkg restores no other attributes.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions};

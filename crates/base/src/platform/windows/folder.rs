@@ -89,8 +89,8 @@ pub fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) ->
         Ok(_) => Err(ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let (from, to) = (from.1.join(from.2), to.1.join(to.2));
-            // A hard link, unlike a rename, never replaces a file. Folders cannot be linked, and a rename never replaces
-            // them here.
+            // A hard link, unlike a rename, never replaces a file. Folders cannot be linked, and on Windows a rename
+            // never replaces them.
             match fs::hard_link(&from, &to) {
                 Ok(()) => fs::remove_file(from),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),

@@ -1,4 +1,4 @@
-//! Starts and ends processes. They have no groups and no limits here, and sockets have no paths.
+//! Starts and ends processes. On Windows, they have no groups and no limits, and sockets have no paths.
 
 use std::ffi::OsStr;
 use std::io::{self, Error, ErrorKind, Read, Write};
@@ -93,7 +93,7 @@ pub fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// A socket with a path, which cannot exist here.
+/// A socket with a path, which cannot exist on Windows.
 #[derive(Debug)]
 pub enum Socket {}
 

@@ -38,7 +38,7 @@ pub(super) fn watch(within: Within, channel: &Socket) -> io::Result<()> {
     }
     let mut channel = channel.try_clone()?;
     thread::Builder::new().name("listened-to".to_owned()).spawn(move || {
-        // The other side sends nothing more, so this read returns when the other side closes the connection.
+        // After its request, mcpkg sends nothing more, so this read returns when mcpkg closes the connection.
         let _ = channel.read(&mut [0]);
         if within == Within::Nothing {
             kill_all();

@@ -12,7 +12,7 @@ use super::protocol::{Allowance, Ended, Frame, Request, WORD};
 use crate::platform::{self, Listener, Socket};
 use crate::process::{Failure, Limits, Printed, Program};
 
-/// How long to wait for the other side's report after the sandbox has exited.
+/// How long to wait for the starter's report after the sandbox has exited.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Runs while the sandbox is created; returns whether the program may start.
@@ -121,11 +121,11 @@ fn end(met: &Receiver<Socket>) {
 
 /// The connection to the starter inside the sandbox, which may not exist yet.
 struct Met {
-    /// The other side's end, if it is passed as standard input.
+    /// The end of the connection for the starter, if it is passed as standard input.
     stdin: Option<Socket>,
-    /// Receives the report once the other side has ended.
+    /// Receives the report once the starter has ended.
     talk: Receiver<Report>,
-    /// Receives this side's end once the other side has connected.
+    /// Receives mcpkg's end of the connection once the starter has connected.
     met: Receiver<Socket>,
     /// The path of the listening socket, if there is one.
     met_again: Option<PathBuf>,
@@ -150,8 +150,8 @@ impl Met {
         };
         let talk_over = move || {
             let mut report = Report::default();
-            // Ignore errors: if the channel cannot be written to, or sends an invalid frame, the other side has ended
-            // or is no longer a starter.
+            // Ignore errors: if the channel cannot be written to, or sends an invalid frame, the starter has ended or a
+            // tool has taken its place.
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
@@ -183,8 +183,8 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
-/// Reads the frames of the other side. A tool may have taken over the starter's socket, so the number and size of each
-/// kind of frame are limited.
+/// Reads the starter's frames. A tool may have taken over the starter's socket, so the number and size of each kind of
+/// frame are limited.
 fn listen(mut channel: &Socket, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());

@@ -16,7 +16,7 @@ const DEEPEST: usize = 32;
 /// Sends the files of a folder. Does nothing if the folder cannot be opened.
 ///
 /// # Errors
-/// The system's error if reading an opened file fails or the other side cannot be reached.
+/// The system's error if reading or sending an opened file fails.
 pub(super) fn take(channel: &mut Socket, output: &Output) -> io::Result<()> {
     let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
     Collection { channel, allowed, links: output.links, most }.take(output)

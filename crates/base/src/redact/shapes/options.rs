@@ -10,8 +10,7 @@ use crate::redact::names::{is_secret_name, may_be_secret};
 /// Options of `curl` that take a name and password.
 const USERS: [&str; 3] = ["-u ", "--user ", "--proxy-user "];
 
-/// How many bytes before an option of `curl`, or before the password in a `.netrc`, to search for the words that must
-/// precede it.
+/// How many bytes to search backward for `curl` before its option, or for `login` before a password in a `.netrc`.
 const COMMAND: usize = 400;
 
 /// Finds the secret values of options.
