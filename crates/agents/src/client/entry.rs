@@ -94,8 +94,8 @@ impl Wanted {
     /// Returns the fields of the entry in the agent's format.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs, or if the entry has a key and the file cannot refer to
-    /// variables.
+    /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs, or if the entry has a key and the file cannot refer
+    /// to variables.
     pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
             Wanted::Start { program, args } => (agent.client.start)(program, args),
