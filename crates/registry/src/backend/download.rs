@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
-/// Returns the archive of a version. Fetches the archive from the registry only if this database does not have it.
-/// Also stores the registry's attestations, so that a failed audit stays known even if the registry later removes it.
+/// Returns the archive of a version. Fetches the archive from the registry only if this database does not have it. Also
+/// stores the registry's attestations: mcpkg then remembers a failed audit even if the registry deletes it.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::with_digest(db, &sha256)? {
@@ -22,7 +22,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     })?;
     let open = || Known::named(context, &resolved.registry)?.open(context);
     let (archive, registry) = match kept {
-        // The archive is stored here, so a registry that is missing is not an error.
+        // The archive is already in the database, so it is not an error if the registry cannot be used.
         Some(archive) => (archive, open()),
         None => {
             let registry = open()?;
@@ -34,12 +34,13 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     Ok(archive)
 }
 
-/// Fetches a registry's attestations of a version, and stores them. If the registry cannot be used, this is only logged.
+/// Fetches a registry's attestations of a version, and stores them. If the registry cannot be used, logs the error and
+/// goes on.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<()> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Attestations are optional here: if they cannot be fetched, none of them counts.
+        // Attestations are optional here. Without the registry's, those in the database still count.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()
@@ -70,8 +71,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores the attestations that are not known yet. Skips attestations that are too large, contain a NUL, or exceed the
-/// number that a version may have. Stores nothing in a read-only database.
+/// Stores the attestations that are not known yet. Skips attestations that are too large or contain a NUL, and those
+/// after the first [`MAX_ATTESTATIONS`]. Stores nothing if the caller may not write to the database.
 fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= MAX_ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(MAX_ATTESTATIONS).collect();

@@ -13,7 +13,7 @@ use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
 
-/// The priority of this database. Other registries are asked after it unless they have a lower number.
+/// The priority of this database. Registries with a lower number are asked before this database, all others after it.
 pub const LOCAL_PRIORITY: i64 = 0;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -92,8 +92,8 @@ fn list(db: &Db<'_>, name: &Name) -> Result<()> {
     listings::put(db, LOCAL, &listing)
 }
 
-/// Returns the version that represents a tool. It is the highest one that is neither yanked nor a pre-release, if
-/// there is one.
+/// Returns the version that represents a tool: the highest that is not yanked, with pre-releases last. If all versions
+/// are yanked, returns the first of `rows`.
 pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)> {
     let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
     counting(sound, |(version, _)| version).or(rows.first())

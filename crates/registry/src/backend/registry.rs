@@ -21,10 +21,9 @@ pub const MAX_ATTESTATIONS: usize = 100;
 
 /// A registry: this database, a folder, or another host.
 ///
-/// Responses are not trusted: digests are compared with those seen before, archives with their digest, and
-/// attestations are verified when a tool is judged. Every method can fail with `E_CANCELLED`. Another host can
-/// cause `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_REFUSED` or `E_REGISTRY_ANSWER`, and a folder `E_FILE_FAILED` or
-/// `E_IO_PERMISSION_DENIED`.
+/// Responses are not trusted. Digests are compared with those seen before, and archives with their digest. Attestations
+/// are verified when mcpkg decides whether to trust a tool. Folders and other hosts can cause `E_REGISTRY_UNREACHABLE`
+/// (a missing folder, too) and `E_REGISTRY_ANSWER` (invalid data), among others.
 pub trait Registry: Send {
     fn search(&self, query: &Query) -> Result<SearchResult>;
 
@@ -36,13 +35,14 @@ pub trait Registry: Send {
     /// Returns the archive of a version; the caller checks its digest.
     fn archive(&self, version: &VersionInfo) -> Result<NewContent>;
 
-    /// Returns the attestations of a version, each a bundle as JSON: unverified claims.
+    /// Returns the attestations of a version as JSON bundles. They are not verified.
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>>;
 
     /// Publishes a version, and returns whether it is new.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` if the version exists with another digest, `E_NAMESPACE_MISMATCH`.
+    /// `E_ALREADY_EXISTS` if the version exists with another digest; `E_NAMESPACE_MISMATCH` if the host says that you
+    /// may not publish under this name.
     fn publish(&self, publication: &Publication<'_>) -> Result<bool>;
 
     /// Yanks a version with a reason; `None` reverts the yank.

@@ -45,8 +45,9 @@ pub struct Resolved {
 /// different one.
 ///
 /// # Errors
-/// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the
-/// registry, `E_UNAPPROVED`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_CANCELLED`.
+/// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` if `choice` names
+/// an unknown registry, and the errors of opening and asking a registry, such as `E_UNAPPROVED` or
+/// `E_REGISTRY_UNREACHABLE`.
 pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> Result<Resolved> {
     let name = &reference.name;
     let (mut missing, mut passed) = (None, Vec::new());
@@ -107,7 +108,7 @@ fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     passed.fold(error, |error, passed| error.hint(format!("another registry was not checked: {}", passed.message())))
 }
 
-/// Chooses the version in one registry that a reference stands for.
+/// Chooses the version in one registry that matches a reference.
 fn choose(
     context: &Context,
     registry: &str,
@@ -196,9 +197,9 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Compares a version's digest with the digest from the first time that this database saw the version. A writable database
-/// also records new versions, and marks the version as yanked if it was ever seen yanked. Versions from this database
-/// itself are returned unchanged.
+/// Compares a version's digest with the digest from the first time that this database saw the version. A writable
+/// database also records new versions, and marks the version as yanked if it was ever seen yanked. Versions from this
+/// database itself are returned unchanged.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);

@@ -66,7 +66,8 @@ pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
     root.write(INDEX, format!("{:#}\n", json!({ "format": FORMAT, "version": 1, "tools": tools })).as_bytes())
 }
 
-/// Builds the index entry of a tool from its files; `None` if searches must not find the tool.
+/// Builds the index entry of a tool from its files; `None` if the tool has no public version, or all of them are
+/// yanked.
 pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
     let shown = |(_, record): &(Version, Record)| record.visibility == Visibility::Public && record.yank.is_none();
     let versions = versions::all(root, name)?.into_iter().filter(shown);

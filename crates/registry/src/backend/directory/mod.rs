@@ -63,8 +63,8 @@ impl<'c> Directory<'c> {
         publish::index(&self.root, self.context)
     }
 
-    /// Copies the index to the database, where searches read it, if the index changed. Returns true if a copy was
-    /// needed but the caller is read-only.
+    /// Copies the index to the database, where searches read it, if the index changed. Returns true if the copy is
+    /// outdated but the caller may not write to the database.
     fn refresh(&self) -> Result<bool> {
         let validator = self.root.validator(index::INDEX)?;
         let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;

@@ -1,5 +1,5 @@
-//! Changes a folder registry. Only one process changes it at a time, and each change is written completely or not
-//! at all.
+//! Changes a folder registry. A lock lets only one process change it at a time. What a killed process leaves behind is
+//! cleaned up by the next publish, yank or rebuild of the index.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -23,7 +23,7 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 /// The prefix of the folder in which a version is prepared.
 const UNFINISHED: &str = ".publishing-";
 
-/// The name of the file that exists while the index may be outdated. The next change of the registry then rebuilds the index.
+/// A file with this name exists while the index may be outdated. The next publish or yank then rebuilds the index.
 const BEHIND: &str = ".index-behind";
 
 /// The delay between two attempts to get the lock, and the number of attempts: half a minute in total.

@@ -1,4 +1,4 @@
-//! Accesses the files of a folder registry. It reads only regular files below the registry's folder.
+//! Reads and writes the files of a folder registry. Only regular files below the registry's folder are read.
 
 use std::ffi::OsString;
 use std::fs;
@@ -102,7 +102,7 @@ impl Root {
         if entry.kind != Kind::File {
             return Err(self.malformed(format!("`{relative}` is not a regular file")));
         }
-        // The size is checked before reading, since a sparse file may claim any size.
+        // Check the size first, so that an oversized file is not read at all.
         if entry.stat.is_some_and(|stat| stat.size.cast_unsigned() > limit) {
             return Err(self.too_large(relative, limit));
         }

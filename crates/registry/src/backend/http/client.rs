@@ -278,7 +278,7 @@ impl<'c> Client<'c> {
     }
 }
 
-/// Returns whether a request may succeed later, according to its status.
+/// Returns whether a status is temporary, so that a retry may succeed.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502..=504)
 }

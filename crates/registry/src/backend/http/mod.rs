@@ -58,7 +58,7 @@ impl<'c> Http<'c> {
         Ok(Self { context, client: Client::new(context, &place.name, base, token) })
     }
 
-    /// Fetches JSON; `None` if the registry responds that `path` does not exist.
+    /// Fetches JSON; `None` if the registry responds with 404.
     fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Option<Value>> {
         let answer = self.client.get(path, query, None, Bounds::METADATA)?;
         match answer.status {

@@ -159,7 +159,7 @@ fn query(text: &str, offline: bool) -> Query {
 }
 
 #[test]
-fn a_correct_registry_gets_requests_with_the_originals_paths() {
+fn requests_use_the_paths_of_enacts_registry() {
     let server = sound(b"good", |_, _| None);
     let ground = ground(&server);
     let resolved = ground.resolve("a/one").unwrap();

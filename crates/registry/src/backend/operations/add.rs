@@ -132,7 +132,7 @@ impl Add {
     }
 }
 
-/// Refuses a name that could be mistaken for a path or a URL.
+/// Allows only short, plain names that are not reserved, so that no name looks like a path or a URL.
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());

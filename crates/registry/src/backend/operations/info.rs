@@ -59,7 +59,7 @@ impl Operation for Info {
     }
 }
 
-/// Returns the tool from the first registry that has it, and warnings about unreachable registries before it.
+/// Returns the tool from the first registry that has it, and warnings about the registries before it that failed.
 fn find(context: &Context, name: &Name, registry: Option<&str>) -> Result<(String, ToolInfo, Vec<String>)> {
     let (mut warnings, mut failed) = (Vec::new(), None);
     for known in Known::meant(context, registry)? {

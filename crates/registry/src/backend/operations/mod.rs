@@ -35,7 +35,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// These operations change registries, but nothing in the lists that clients see.
+/// No operation in this module changes a list that clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
 /// The names of all registries, including this database, for shell completion.
@@ -48,7 +48,7 @@ const REGISTRIES: Names = Names::Stored(|typed| {
 const ADDED: Names =
     Names::Stored(|typed| Ok(typed.matching(registries::list(typed.db)?.into_iter().map(|row| row.place.name))));
 
-/// The names of listed and installed tools, for shell completion.
+/// The names of installed tools, and of the tools in this database's search index, for shell completion.
 const TOOLS: Names = Names::Stored(|typed| {
     let mut names = listings::names(typed.db, typed.prefix, typed.limit)?;
     names.extend(installs::names(typed.db)?);

@@ -143,7 +143,7 @@ fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     Ok((opened, left_out))
 }
 
-/// Returns whether a registry does not have this version yet.
+/// Returns whether a registry does not have this version yet. Fails if it has the version with different files.
 fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool> {
     match backend.version(publication.name, publication.version) {
         Ok(there) if there.sha256 == *publication.sha256 => Ok(false),
