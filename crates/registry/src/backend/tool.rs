@@ -62,7 +62,7 @@ impl<'p> Publication<'p> {
     /// Creates a publication that is public and has no attestations; `manifest` is the archive's manifest as JSON.
     ///
     /// # Errors
-    /// `E_INTERNAL` if the archive has no version, which opening an archive rules out.
+    /// `E_INTERNAL` if the archive has no version, although opening an archive checks this.
     pub fn of(opened: &'p Opened, manifest: &'p serde_json::Value) -> Result<Self> {
         let version = opened.manifest.version.as_ref().ok_or_else(|| Error::internal("an archive has no version"))?;
         Ok(Self {

@@ -25,7 +25,8 @@ use mcpkg_base::sha256;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
 
-/// Returns the value of a setting: the stored value if it takes effect on this machine ([`counts`]), otherwise the default.
+/// Returns the value of a setting: the stored value if it takes effect on this machine ([`counts`]), otherwise the
+/// default.
 ///
 /// # Errors
 /// `E_DAMAGED` if the stored text is not a valid value.
@@ -52,7 +53,8 @@ pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
     settings::set(db, key.name(), &key.check(text)?)
 }
 
-/// Records on this machine that the user approved a value. Without the record, a value that lets tools do more has no effect.
+/// Records on this machine that the user approved a value. Without the record, a value that lets tools do more has no
+/// effect.
 pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
     let (name, note) = record(key, text);
     approved.put(Kind::ToolSetting, &name, &note)
@@ -81,7 +83,7 @@ pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns the stored timeout for runs whose caller and manifest set none; `None` if the setting was never changed.
+/// Returns the stored timeout for runs whose caller and manifest set none; `None` if no timeout is stored.
 pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
     let read = |time: String| {
         unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::Timeout.name())))

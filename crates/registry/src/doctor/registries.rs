@@ -15,7 +15,7 @@ use mcpkg_core::op::{Confirmation, Context, Finding, Health};
 
 pub(super) const AREA: &str = "tool registries";
 
-/// How long a registry may take to answer.
+/// How long a registry on another host may take to answer.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The tool that each registry is asked for. Answering "not found" also proves that the registry works.

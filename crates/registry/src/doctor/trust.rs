@@ -53,7 +53,7 @@ pub(super) fn check(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Reports the age of the root that Sigstore bundles are checked against: an old root lacks newer keys.
+/// Reports which root Sigstore bundles are checked against, and its date if known: an old root lacks newer keys.
 fn root(root: &Root) -> Finding {
     if !sigstore::is_checked() {
         let what = "Sigstore bundles are not checked: this mcpkg was built without the feature `sigstore`";

@@ -83,7 +83,7 @@ impl ConfigFile {
     /// Reads the file, and reports unknown keys.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if it is malformed. Defaults never replace a file that cannot be read.
+    /// `E_INVALID_ARGUMENT` if it is malformed; defaults are not used in that case.
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
         let value: Value =
             yaml::read(&text.text, yaml::options(MAX_ALIASED)).map_err(|malformed| text.malformed(malformed))?;

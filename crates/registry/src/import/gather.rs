@@ -1,5 +1,5 @@
-//! Makes the plan of an import from the files of Enact, the program that contract 002 describes: what is imported, and
-//! what is left out.
+//! Plans an import from the files of Enact: what is imported, and what is left out. Enact is the program that contract
+//! 002 describes.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -37,8 +37,8 @@ pub struct Project {
 /// Returns the plan of an import.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if a file is malformed, `E_IO_INVALID_PATH` if a path leads out of its folder,
-/// `E_TOO_LARGE`.
+/// `E_INVALID_ARGUMENT` if a file is malformed, `E_IO_INVALID_PATH` if a path leads out of its folder, `E_TOO_LARGE` if
+/// a file is too large.
 pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result<Plan> {
     let mut plan = Plan::default();
     // Read all files first, so that no decision is made before every file is known to be valid.
@@ -76,8 +76,9 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     Ok(plan)
 }
 
-/// Returns the plan for a server that runs in place of Enact (`mcpkg serve --as enact`), and the error of each file
-/// that cannot be read. An unreadable file does not affect the other one.
+/// Returns the plan for a server that runs in place of Enact (`mcpkg serve --as enact`). It comes from `mcp.json` and
+/// `config.yaml`; if one of these files cannot be read, the plan still uses the other. Also returns the error of each
+/// file that cannot be read.
 pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
     let (mut plan, mut failed) = (Plan::default(), Vec::new());
     let served = home.own_text("mcp.json").and_then(|text| read(text, &mut plan.left));

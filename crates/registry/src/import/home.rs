@@ -1,5 +1,5 @@
-//! Reads the folders of Enact, the program that contract 002 describes. It reads only regular files up to a size limit,
-//! and refuses links that lead out of the folder above `.enact`.
+//! Reads the folders of Enact, the program that contract 002 describes. Only regular files up to a size limit are read,
+//! and links that lead out of the folder above `.enact` are refused.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,11 @@ pub struct Home {
 }
 
 impl Home {
-    /// Returns Enact's folder of the user: `named`, or `~/.enact` by default.
+    /// Returns the user's Enact folder: `named`, or `~/.enact` by default.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` if the home folder is unknown.
+    /// `E_ROOT_REQUIRED` if the home folder is unknown; `E_NOT_FOUND` if the Enact folder does not exist;
+    /// `E_INVALID_ARGUMENT` if it is a file.
     pub fn of_user(named: Option<&Path>) -> Result<Self> {
         let own = match named {
             Some(named) => named.to_owned(),
@@ -55,7 +56,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Returns the folder that contains the tool packages of this place.
+    /// Returns the folder with tool packages: `agents/skills` in a project, `.agents/skills` in the home folder.
     pub fn skills(&self, agents: &str) -> PathBuf {
         self.above.join(agents).join("skills")
     }

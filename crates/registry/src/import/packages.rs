@@ -1,4 +1,5 @@
-//! Packs the tools in the folders of Enact, the program that contract 002 describes, or reports why a tool cannot be packed.
+//! Packs the tools in the folders of Enact, the program that contract 002 describes. If a tool cannot be packed,
+//! reports why.
 
 use std::path::{Path, PathBuf};
 
@@ -121,7 +122,8 @@ fn version(opened: &Opened) -> String {
     opened.manifest.version.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns the reason if an archive must not be used under any policy.
+/// Returns why an archive must not be imported under any policy: a different archive of this version was installed from
+/// a path, or somebody trusted vetoed it.
 fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Result<Option<String>> {
     context.store.read(|db| {
         let before = packages::get(db, PATH, name.as_str(), version)?;

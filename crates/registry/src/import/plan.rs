@@ -99,7 +99,7 @@ impl Plan {
         toolsets || trusted || self.follow.is_some() || self.policy.is_some() || self.minimum.is_some()
     }
 
-    /// Returns a table of what is imported: each item, and its source or its new value.
+    /// Returns the rows of the report: each imported item, and what becomes of it.
     pub fn imports(&self) -> Vec<[String; 2]> {
         let row = |what: String, becomes: String| [what, becomes];
         let mut rows = Vec::new();

@@ -12,7 +12,8 @@ use mcpkg_base::disk::Stat;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Confirmation, Context, Finding, Health, Identity, Original};
 
-/// Tells a server that runs in place of Enact which files to follow, and how to apply them.
+/// How a server that runs in place of Enact follows Enact's files: `look` shows whether they changed, `take` applies
+/// them.
 pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take };
 
 /// The files in `.enact` to watch.

@@ -31,8 +31,7 @@ impl ToolsFile {
     /// Reads `tools.json`, `skills.json` or `mcp.json`, and reports unknown keys.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the line and column if it is malformed. Defaults never replace a file that cannot
-    /// be read.
+    /// `E_INVALID_ARGUMENT` with the line and column if it is malformed; defaults are not used in that case.
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
         let read: Self = serde_json::from_str(&text.text).map_err(|error| text.malformed(error))?;
         for key in read.other.keys() {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused_by_its_number_and_never_repeated() {
+    fn a_malformed_line_is_reported_by_its_number_without_its_text() {
         for bad in ["A=1\nhunter2", "A=1\n1A=hunter2", "A=1\nB='hunter2", "A=1\nB=\"hunter2\"x"] {
             let error = of(bad).expect_err(bad);
             assert!(error.message().contains("line 2") && !error.message().contains("hunter2"), "{}", error.message());

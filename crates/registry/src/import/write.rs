@@ -12,8 +12,9 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes a plan: first records the user's approvals outside of the database, then writes all rows in one transaction. If
-/// the transaction fails, nothing is imported, and the new approvals are withdrawn, except the approval of the registry.
+/// Writes a plan. First records the user's approvals outside of the database, then writes all rows in one transaction.
+/// If the transaction fails, nothing is imported, and the new approvals are withdrawn, except the approval of the
+/// registry.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);
@@ -32,7 +33,7 @@ pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     written
 }
 
-/// Records the user's approvals, and adds the new ones to `kept`.
+/// Records the user's approvals. Adds the new ones to `kept`, except the approval of the registry.
 fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Result<()> {
     for record in plan.trusted.iter().chain(&plan.reduced).map(Record::Identity) {
         if !record.is_kept(context)? {
@@ -122,8 +123,8 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     place(db, &package.scope, &arrival, author).map(drop)
 }
 
-/// Withdraws the approvals that the plan ends. Call it before the plan is written: if writing fails, these approvals no
-/// longer allow anything.
+/// Withdraws the approvals that the plan ends. Call it before the plan is written, so that they are gone even if
+/// writing fails.
 pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
     for row in &plan.withdrawn {
         Record::Identity(row).end_from(context, &plan.config)?;

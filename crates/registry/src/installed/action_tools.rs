@@ -57,7 +57,7 @@ fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Act
         hints: Hints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
-            // mcpkg cannot tell whether a tool is idempotent, so only its author's hint counts.
+            // mcpkg cannot tell whether a tool is idempotent: without its author's hint, it counts as not idempotent.
             idempotent: hint("idempotentHint").or(Some(false)),
             open_world: hint("openWorldHint"),
         },

@@ -154,8 +154,8 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
 /// `given`.
 ///
 /// # Errors
-/// `E_TOOL_INPUT` if the file does not exist, if a caller over the network names a file, or if an agent names a
-/// file that it may not give to tools.
+/// `E_TOOL_INPUT` if the file does not exist or its path does not end in a file name, if a caller over the network
+/// names a file, or if an agent names a file that it may not give to tools.
 fn paths(
     context: &Context,
     tool: &run::Tool,

@@ -24,7 +24,7 @@ type Read = Result<Arc<Manifest>, String>;
 /// Returns the manifest of an installed tool.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` if the manifest cannot be used.
+/// `E_ARCHIVE_INVALID` if the manifest cannot be used; `E_DAMAGED` if the archive is missing from the database.
 pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
     manifest_of(db, &subject(install))
 }

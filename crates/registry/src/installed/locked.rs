@@ -47,10 +47,10 @@ struct Ready {
 /// Installs the tools of a lock file for a scope, all of them in one transaction.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file; `E_DIGEST_MISMATCH` if no
-/// registry has the locked archive, but at least one has a different archive for the same version; if none has the
-/// version, the error of a registry; `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its archive
-/// here.
+/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID` or `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file. If no registry has a
+/// locked archive: `E_DIGEST_MISMATCH` if one has a different archive for the same version, otherwise the error of a
+/// registry. `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its archive here. `E_VERSION_YANKED`
+/// for a yanked version, unless `allowed` accepts it.
 pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();

@@ -1,4 +1,4 @@
-//! Tests how a version is chosen, and which changes of a registry's answers mcpkg refuses.
+//! Tests how a version is chosen, and that a changed digest is refused.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn this_database_and_a_folder_behave_alike_as_registries() {
 }
 
 #[test]
-fn x46_x57_a_version_is_chosen_by_semver_among_what_is_neither_yanked_nor_a_pre_release() {
+fn x46_x57_the_highest_version_that_is_neither_yanked_nor_a_pre_release_is_chosen() {
     let ground = Ground::new();
     ground.directory("team");
     for registry in ["local", "team"] {
