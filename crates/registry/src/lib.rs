@@ -1,5 +1,4 @@
-//! Tool registries: agents find tools in them, check them, install them and run them in a sandbox, with the six `enact__*`
-//! tools of contract 002.
+//! Tool registries, and the six `enact__*` tools of contract 002, with which agents find, check, install and run tools.
 
 mod alias;
 mod backend;

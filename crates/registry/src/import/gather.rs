@@ -38,7 +38,7 @@ pub struct Project {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if a file is malformed, `E_IO_INVALID_PATH` if a path leads out of its folder, `E_TOO_LARGE` if
-/// a file is too large.
+/// there are too many tools or they are too large together.
 pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result<Plan> {
     let mut plan = Plan::default();
     // Read all files first, so that no decision is made before every file is known to be valid.

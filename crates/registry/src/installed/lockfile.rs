@@ -187,7 +187,7 @@ mod tests {
         #![proptest_config(crate::seed::config(256))]
 
         #[test]
-        fn random_texts_are_refused_and_what_is_read_comes_back(
+        fn random_texts_are_refused_and_a_parsed_file_is_written_back_unchanged(
             text in "\\PC{0,60}",
             at in 0..400_usize,
             byte in any::<u8>(),

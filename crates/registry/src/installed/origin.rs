@@ -28,7 +28,8 @@ impl<'c> Origins<'c> {
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the registry was removed; `E_DIGEST_CHANGED` if the registry now has a different archive for
-    /// the installed version; `E_VERSION_NOT_FOUND` if `wanted` is a version or range that the registry does not have.
+    /// the installed version; `E_VERSION_NOT_FOUND` if `wanted` is a version or range that the registry does not have;
+    /// and the other errors of [`resolve`].
     pub fn ask(&mut self, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
         if let Some(why) = self.down.get(&install.registry) {
             return Err(Error::new(Code::RegistryUnreachable, why.clone()));

@@ -66,7 +66,7 @@ fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
         Some(row) => row,
         None => packages::see(db, release, now)?,
     };
-    // Another process may have recorded this version in the meantime, so its digest is compared too.
+    // Another process may have recorded this version first, so its digest is compared too.
     packages::check_digest(&row, release)?;
     if row.blob.is_none() {
         let (blob, size) = match archive {

@@ -16,8 +16,8 @@ use mcpkg_store::tools::installs::{Install, Scope};
 /// a person at a terminal is asked whether to accept another publisher.
 ///
 /// # Errors
-/// `E_PUBLISHER_CHANGED` if the publisher is another one and `accept` is not set; `E_TERMINAL_REQUIRED` if `accept` is set
-/// and there is no terminal.
+/// `E_PUBLISHER_CHANGED` if the publisher changed and `accept` is not set; `E_TERMINAL_REQUIRED` if `accept` is set and
+/// there is no terminal; otherwise the errors of [`trust::require`].
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -53,8 +53,8 @@ fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
     Ok(note.as_ref().and_then(|note| note["publisher"].as_str()).map(str::to_owned))
 }
 
-/// Records the publisher of a tool that is about to be installed. `None` means that a person accepted a version without
-/// a publisher. Installs for a session are not recorded, since they end with the session.
+/// Records the publisher of a tool that is about to be installed. `None` deletes the record: the version has no
+/// publisher. Installs for a session are not recorded, since they end with the session.
 ///
 /// # Errors
 /// `E_UNAPPROVED` if the user has no home folder.

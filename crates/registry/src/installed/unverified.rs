@@ -5,7 +5,7 @@ use mcpkg_base::approved::Approved;
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 
-/// Knows which installed tools are unverified but allowed by the policy.
+/// Finds the installed tools that are unverified but allowed by the policy.
 pub struct Unverified(Option<(Rules, Approved)>);
 
 impl Unverified {

@@ -35,7 +35,7 @@ pub struct SchemaChange {
     pub properties: Sides,
     /// Properties that are in both schemas, but are defined differently.
     pub changed: Vec<String>,
-    /// Properties that are required only now.
+    /// Properties that only the newer schema requires.
     pub required: Vec<String>,
 }
 

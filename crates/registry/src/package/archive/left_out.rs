@@ -42,7 +42,8 @@ pub(super) struct Source {
 /// Returns the files to pack, sorted by the bytes of their paths.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` for a link, a special file, or a name that is not valid UTF-8, unless it is left out.
+/// `E_ARCHIVE_INVALID` for a name that is not valid UTF-8, for a link or a special file that is not left out, and if
+/// the folders are nested too deeply.
 pub(super) fn walk(folder: &Path) -> Result<FolderContents> {
     let mut found = FolderContents::default();
     visit(folder, "", &mut Vec::new(), &mut found)?;

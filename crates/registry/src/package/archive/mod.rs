@@ -62,7 +62,7 @@ pub fn contents(archive: &NewContent) -> Result<Contents> {
 /// Reads and checks an archive.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` if it breaks a rule, `E_MANIFEST_INVALID`.
+/// `E_ARCHIVE_INVALID` if it breaks a rule, `E_MANIFEST_INVALID` if its manifest is invalid.
 pub fn open(archive: NewContent) -> Result<Opened> {
     let mut members = Vec::new();
     let mut manifests: Vec<(String, Vec<u8>)> = Vec::new();

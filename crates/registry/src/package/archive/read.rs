@@ -22,7 +22,7 @@ pub const MAX_MEMBER: u64 = 64 << 20;
 /// The maximum number of files and folders.
 pub const MAX_MEMBERS: usize = 10_000;
 
-/// How many times larger than the archive its unpacked files may be.
+/// How many times larger than the archive all of its files together may be.
 pub const MAX_RATIO: u64 = 100;
 
 /// A file in an archive.
@@ -34,8 +34,8 @@ pub struct Member {
     pub executable: bool,
 }
 
-/// The maximum number of bytes of tar overhead: for each member a header, a long name with its own header, and the padding of
-/// the last block.
+/// The maximum number of bytes of tar overhead: for each member a header, a long name with its own header, and the
+/// padding of the last block.
 const MAX_AROUND: u64 = MAX_MEMBERS as u64 * 4 * 512;
 
 /// Calls `visit` with each file of an archive of `packed` bytes, in archive order. Content that `visit` does not

@@ -29,7 +29,7 @@ const KEYS: [&str; 7] = ["command", "description", "title", "inputSchema", "outp
 const ANNOTATIONS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 impl Common {
-    /// Reads these fields from a tool or a script.
+    /// Reads the defaults from the fields of a tool or a script. `env` stays empty.
     pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems) -> Self {
         let mut annotations = None;
         if let Some(pair) = fields.get("annotations")
