@@ -38,8 +38,8 @@ impl Wanted {
     }
 
     /// Returns the highest of the `available` versions that matches; the caller leaves out yanked versions. A
-    /// pre-release matches if it is named exactly, if the range names a pre-release of the same version, or if
-    /// `pre` is set.
+    /// pre-release matches if it is named exactly, or if the range names a pre-release of the same version. With `pre`,
+    /// a pre-release also matches where its final release would.
     pub fn choose<'a>(&self, available: impl IntoIterator<Item = &'a Version>, pre: bool) -> Option<&'a Version> {
         available.into_iter().filter(|version| self.takes(version, pre)).max()
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn x57_the_highest_is_by_semver_and_no_pre_release() {
+    fn x57_the_highest_version_is_chosen_and_pre_releases_only_on_request() {
         assert_eq!(chosen("latest", false).as_deref(), Some("1.10.0"));
         assert_eq!(chosen("latest", true).as_deref(), Some("2.0.0-rc.1"));
         assert_eq!(chosen("^1.2", false).as_deref(), Some("1.10.0"));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused() {
+    fn an_invalid_version_is_refused() {
         for bad in ["", "v1", "1.x.y.z", "..", "1.0.0/..", &format!("1.0.0-{}", "a".repeat(100))] {
             assert!(Wanted::parse(bad).is_err(), "{bad}");
         }

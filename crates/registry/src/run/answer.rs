@@ -21,7 +21,8 @@ const LIMITS: [(i32, &str); 2] = [(24, "cpu"), (25, "file_size")];
 /// Fails unless the program ended with status 0.
 ///
 /// # Errors
-/// `E_TOOL_FAILED` with the status and the end of `stderr`, `E_TOOL_LIMIT`.
+/// `E_TOOL_LIMIT` if the program reached a limit of the system, otherwise `E_TOOL_FAILED` with the status and the end
+/// of `stderr`.
 pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Result<()> {
     let tail = tail(stderr);
     let failed = |why: String, details: Value| {

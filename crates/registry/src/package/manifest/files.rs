@@ -27,7 +27,7 @@ pub(super) struct Sources {
     /// The main manifest file.
     pub(super) file: &'static str,
     pub(super) raw: String,
-    /// The fields of the main file, plus those from `SKILL.md`; empty if the main file is malformed.
+    /// The fields of the main file, plus the [`FILLED`] fields that only `SKILL.md` has.
     pub(super) fields: Vec<Pair>,
     /// The position where the fields start.
     pub(super) at: Place,

@@ -74,7 +74,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the folder does not exist, `E_INVALID_ARGUMENT` if it is a file, `E_MANIFEST_INVALID` if it
-/// contains no manifest, `E_FILE_FAILED`.
+/// contains no manifest, and the errors of reading a file.
 pub fn of_folder(folder: &Path) -> Result<Checked> {
     match std::fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}

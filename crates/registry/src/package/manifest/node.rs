@@ -42,8 +42,8 @@ pub(super) struct Pair {
     pub(super) node: Node,
 }
 
-/// The maximum number of values that the YAML aliases of a file may expand to, so that a short file cannot expand into a huge
-/// one.
+/// The maximum number of values that the YAML aliases of a file may expand to, so that a short file cannot expand into
+/// a huge one.
 const MAX_ALIASED: usize = 10_000;
 
 impl Node {
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// A parsed value, before its positions are known.
+/// A parsed value with the parser's positions, before they become [`Place`]s.
 struct Raw(RawTree);
 
 enum RawTree {

@@ -76,7 +76,8 @@ pub struct Variable {
     pub default: Option<String>,
 }
 
-/// The resources that a tool needs. Memory and disk become limits of its runs where they are lower than the usual limits.
+/// The resources that a tool needs. Memory and disk become limits of its runs where they are lower than the usual
+/// limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Bytes of memory.

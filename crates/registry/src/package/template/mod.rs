@@ -1,7 +1,7 @@
 //! Command templates of tools: a program with arguments, or a shell script, with placeholders for parameters.
 //!
-//! A value remains a single argument, unless a script asks for its words with `${param:raw}`. No shell interprets a
-//! value.
+//! A value remains a single argument, unless a script asks for its words with `${param:raw}`. No shell runs a value as
+//! code.
 
 mod argv;
 mod command;
