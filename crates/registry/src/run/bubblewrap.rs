@@ -97,7 +97,7 @@ impl Runner for Bubblewrap {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
-        // Check this first. Otherwise a missing bwrap would be reported as a failure of the starter, mcpkg's own
+        // Look for bwrap first. Otherwise a missing bwrap would be reported as a failure of the starter, mcpkg's own
         // program inside the sandbox.
         if !started::is_on_path("bwrap") {
             return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
@@ -147,8 +147,8 @@ fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
     Cgroup::new(Together { memory, processes: limits.processes + 4 })
 }
 
-/// Lists the limits that do not apply. Without a control group, shared memory is not limited, and if mcpkg runs as root,
-/// the number of processes is not limited either.
+/// Lists the limits that do not apply. Without a control group, shared memory is not limited, and if mcpkg runs as
+/// root, the number of processes is not limited either.
 fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
     match (has_cgroup, platform::user().is_some_and(|(user, _)| user == 0)) {
         (true, _) => Vec::new(),

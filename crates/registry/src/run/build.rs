@@ -45,8 +45,8 @@ const EACH: &str = "for text do sh -c \"$text\" || exit; done";
 /// Returns the folder of the tool's files, after building them if the manifest requires it.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`,
-/// `E_CANCELLED` for the build.
+/// If the tool has to be built: `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`,
+/// `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`, `E_CANCELLED`. `E_DAMAGED` if the stored archive or build has changed.
 pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if call.build.is_empty() {
         return tree::of(context, &call.tree);
@@ -105,8 +105,7 @@ fn place(runner: &dyn Runner) -> String {
     }
 }
 
-/// Stores the result of a build. The record on this machine is written before the database row, because the row is
-/// ignored without it.
+/// Stores the result of a build. First writes the record on this machine, because a row without a record is ignored.
 fn keep(context: &Context, package: [u8; 32], runner: String, bytes: &[u8]) -> Result<()> {
     let mut build = Build { package, runner, sha256: sha256::of(bytes), blob: 0, built_at: context.clock.now() };
     let note = note(&build);

@@ -1,9 +1,9 @@
 //! Builds the arguments of bubblewrap, which define what a tool can see.
 //!
-//! Of the host, a tool sees `/usr`, the folders next to it such as `/lib`, and the parts of `/etc` that programs
-//! need, all read-only. It also sees its own files and the input files, and can write to folders that a person
-//! allowed. Everything else that it can write to is in memory and has a size limit. Variables are not passed as
-//! arguments, because every user of the machine could read those.
+//! Of the host, a tool sees `/usr`, the folders next to it such as `/lib`, and the parts of `/etc` that programs need,
+//! all read-only. It also sees its own files and the input files, and can write to folders that a person allowed.
+//! Everything else that it can write to is in memory and has a size limit. Variables are not passed as arguments,
+//! because every user of the machine can read the arguments of a program.
 
 use std::ffi::OsString;
 

@@ -34,7 +34,7 @@ pub struct Call {
     pub limits: Wished,
     /// The JSON Schema for standard output.
     pub output_schema: Option<Value>,
-    /// The verdict on the archive, which is not refused.
+    /// The verdict on the archive, which never says that the archive is refused.
     pub verdict: Status,
     /// Whether the caller is on this machine, and not connected over a network.
     pub is_local: bool,
@@ -122,7 +122,8 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// The files that the tool wrote to `/output`.
     pub files: Vec<OutputFile>,
-    /// Files in `/output` that are not returned: links, pipes, devices, and those over the limits.
+    /// Files in `/output` that are not returned: links, pipes, devices, those over the limits, and those with a secret
+    /// that cannot be hidden.
     pub left_out: Vec<String>,
 }
 

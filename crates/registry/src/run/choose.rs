@@ -68,7 +68,8 @@ pub type Candidate = (RunnerKind, Result<Box<dyn Runner>, Why>);
 /// Returns the first suitable runner that works on this machine.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE` with the reason for each runner in `details.runners`, `E_IMAGE_MISSING`.
+/// `E_IMAGE_MISSING` if an engine works but lacks the tool's image; otherwise `E_RUNNER_UNAVAILABLE`. Both have the
+/// reason for each runner in `details.runners`.
 pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
     let mut refused = Vec::new();
     for kind in order(&wanted) {
@@ -155,8 +156,8 @@ fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
     Err(Why::Reason("this mcpkg was built without the feature `wasm`".to_owned()))
 }
 
-/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, a trusted tool, and
-/// a caller on this machine. Builds and WebAssembly modules never may.
+/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, a trusted tool, and a
+/// caller on this machine. Builds and WebAssembly modules never may, and on Windows no tool may.
 fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;

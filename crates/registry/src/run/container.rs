@@ -108,7 +108,7 @@ impl Container {
             RunnerKind::Podman => &["rm", "--force", "--ignore", "--time", "0", &self.name][..],
             _ => &["rm", "--force", &self.name],
         };
-        // The result is ignored: a missing container is fine, and other errors are reported by the engine itself.
+        // Ignore the result: usually the container is already gone, and otherwise nothing more can be done.
         let _ = engine::program(self.engine.kind).args(arguments).run(&[], &process::Limits::new(REMOVAL, &token));
     }
 }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_an_image_is_no_option() {
+    fn an_image_name_is_never_read_as_an_option() {
         for name in ["alpine", "docker.io/library/node:20-alpine", "localhost/mini:1", "a@sha256:00ff"] {
             assert!(is_name(name), "{name}");
         }

@@ -47,8 +47,8 @@ pub fn sources(declared: &[Variable], set: &[env::Variable]) -> BTreeMap<String,
 /// patterns first.
 ///
 /// # Errors
-/// `E_TOOL_ENV` lists all required variables that have no value. It also names a secret that cannot be read, or that
-/// is too short to hide.
+/// `E_TOOL_ENV` for required variables without a value, with the names of all of them, and for a secret that cannot be
+/// read or is too short to hide.
 pub fn values(
     tool: &str,
     declared: &[Variable],

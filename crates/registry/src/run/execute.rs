@@ -27,7 +27,8 @@ static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 /// A run may take minutes, so resources that others wait for are released first.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start.
+/// Before the start `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING` and `E_TOOL_ENV`, among others. After the start
+/// `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT` and `E_CANCELLED`.
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
     let asked = RunDetails { tool: &call.tool, action: &call.action, input: &call.input, verdict: call.verdict.word() };
@@ -94,8 +95,8 @@ fn outcome(
     secrets: &Secrets,
     begun: Instant,
 ) -> Result<Outcome> {
-    // The secrets that the tool was given are hidden from everybody. From an agent, everything that looks like a secret is
-    // hidden too. A person sees it, because a tool may print a new key for its user.
+    // The secrets that the tool was given are hidden from everybody. From an agent, everything that looks like a secret
+    // is hidden too. A person sees it, because a tool may print a new key for its user.
     let is_for_agent = !context.is_shell();
     let safe = |text: &str| if is_for_agent { redact(text) } else { text.to_owned() };
     let hidden = |printed: &Printed| {

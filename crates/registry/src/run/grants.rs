@@ -1,7 +1,7 @@
 //! The permissions that a person gives a tool beyond its sandbox, and the approvals to read secrets for tools.
 //!
-//! A database row allows nothing by itself, since the database may come from somebody else. It counts only if this
-//! user has a record of it on this machine, named by the SHA-256 of its contents.
+//! A database row allows nothing by itself, since the database may come from somebody else. A row counts only if this
+//! machine has this user's record of it. The record's name is the SHA-256 of the row's contents.
 
 use serde_json::{Value, json};
 

@@ -25,7 +25,8 @@ const LONGEST: usize = 1_024;
 /// Packs the result of a build. The same files give the same bytes.
 ///
 /// # Errors
-/// `E_TOOL_OUTPUT` if a path leads out of the folder or is below a link, or a file is too large.
+/// `E_TOOL_OUTPUT` if a path leads out of the folder, is below a link or a file, appears twice or is too long, or if a
+/// file or a link's target is too long.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn files_programs_and_links_come_out_as_they_went_in_and_in_any_order_as_the_same_bytes() {
+    fn packing_keeps_files_programs_and_links_and_ignores_their_order() {
         let long = format!("node_modules/{}index.js", "deep/".repeat(30));
         let left = || {
             vec![
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_of_a_build_is_refused() {
+    fn a_damaged_build_result_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let bytes = pack(vec![file("a", &[7; 4096], false)]).expect("packed");
         let tree = folder.path().join("tree");

@@ -39,8 +39,7 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
-    /// Returns whether the tool was built. The result of a build is read from a folder. Any other module is read from
-    /// the archive in the database.
+    /// Only the result of a build has to be unpacked. Any other module is read directly from its archive or folder.
     fn needs_tree(&self) -> bool {
         !self.call.build.is_empty()
     }
@@ -80,8 +79,8 @@ impl Runner for Module {
 /// Runs a module to its end.
 ///
 /// # Errors
-/// `E_TOOL_FAILED` if it cannot be started, `E_TOOL_INPUT` for an input file, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
-/// `E_FILE_FAILED`.
+/// `E_TOOL_FAILED` if the module cannot be started, `E_TOOL_INPUT` if an input file cannot be passed to it, and the
+/// errors of reading the tool's files.
 fn run(context: &Context, call: &Call, job: Job<'_>) -> error::Result<wasm::Ran> {
     let program = program(context, call, job.tree)?;
     let inputs = inputs(call)?;

@@ -107,8 +107,8 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
     }
 }
 
-/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if the run's mcpkg process was
-/// killed, and [`UNKNOWN`] if that cannot be checked.
+/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if the run's mcpkg process
+/// was killed, and [`UNKNOWN`] if that cannot be checked.
 pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     if let Some(ended) = &run.ended {
         return Some(Cow::Borrowed(&ended.outcome));

@@ -57,7 +57,8 @@ pub enum Takes {
 /// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How the program ended; `None` if it was killed together with the starter, mcpkg's own program inside the sandbox.
+    /// How the program ended; `None` if it was killed together with the starter, mcpkg's own program inside the
+    /// sandbox.
     pub ended: Option<Ended>,
     pub stdout: Printed,
     pub stderr: Printed,

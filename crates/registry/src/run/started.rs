@@ -1,4 +1,5 @@
-//! Shared code of the runners that start a program through mcpkg inside the sandbox: the request and its result.
+//! Code shared by the runners that start the tool through the starter, mcpkg's own program: sends the request, and
+//! returns the result.
 
 use super::limits::{Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};

@@ -13,7 +13,8 @@ use mcpkg_store::tools::packages;
 /// Returns the folder with the tool's files, after checking their content.
 ///
 /// # Errors
-/// `E_NOT_FOUND`; `E_DAMAGED` if the archive in the database is missing or has changed; `E_ARCHIVE_INVALID`.
+/// `E_NOT_FOUND` if the folder does not exist; `E_DAMAGED` if the archive in the database is missing or has changed;
+/// `E_ARCHIVE_INVALID` if it cannot be unpacked.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
     match tree {

@@ -57,7 +57,7 @@ pub fn folder() -> Result<PathBuf> {
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
-    /// The maximum size of all copies together in bytes; the newest one may exceed it.
+    /// The maximum size of all copies together in bytes; a copy that was just made stays even if it is larger.
     most: u64,
 }
 

@@ -86,7 +86,8 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
     }
     read(&mut |name| {
         let path = folder.join(name);
-        // Read one byte more than allowed, so that the manifest's own check reports a file that is too large.
+        // A file of one byte too many is still read, so that the manifest's own check reports it. A larger one fails to
+        // read.
         match file::read(&path, MAX_FILE + 1) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -15,7 +15,8 @@ use mcpkg_store::tools::installs::{self, Scope};
 /// Returns the folder that a text names; `None` if the text is a tool's name.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` if the home folder is unknown.
+/// `E_NOT_FOUND` if the folder does not exist, `E_INVALID_ARGUMENT` if it is a file, `E_ROOT_REQUIRED` if the home
+/// folder is unknown.
 pub fn folder(text: &str) -> Result<Option<PathBuf>> {
     path(text)?.map(|path| existing(&path)).transpose()
 }
@@ -56,7 +57,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
 /// Returns the tool that a user names, by its name or folder, to show or change its permissions.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the text is not a valid name.
+/// `E_INVALID_ARGUMENT` if the text is not a valid name; the errors of [`folder`] and [`resolve`].
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);

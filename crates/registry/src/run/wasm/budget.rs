@@ -10,7 +10,7 @@ const ELEMENT: u64 = 16;
 /// The maximum number of memories, tables and instances of a module.
 const MOST: usize = 64;
 
-/// The maximum number of refused requests. A module that still continues is assumed to ask in a loop.
+/// The maximum number of refused requests. A module that asks more often is assumed to be in a loop, and is ended.
 const MOST_REFUSALS: u32 = 100_000;
 
 /// The memory that a module may still take.
