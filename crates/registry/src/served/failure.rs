@@ -1,4 +1,5 @@
-//! Builds error responses in the format of Enact's registry: `{"error": {"code", "message", "details"}}`.
+//! Builds error responses in the format of the registry of Enact, the program that contract 002 describes: `{"error":
+//! {"code", "message", "details"}}`.
 
 use http::StatusCode;
 use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};

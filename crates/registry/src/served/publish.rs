@@ -1,5 +1,5 @@
-//! Publishes a version. The manifest inside the archive is authoritative. The name in the URL, and the name and
-//! version in the manifest that the request sends along, must agree with it.
+//! Publishes a version. The manifest inside the archive is authoritative: the name in the URL, and the name and version
+//! in the manifest that the request sends along, must agree with it.
 
 use std::io::Read;
 

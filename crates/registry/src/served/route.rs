@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_originals_paths_lead_to_the_right_actions() {
+    fn the_paths_of_enacts_registry_lead_to_the_right_actions() {
         let (name, one) = (Name::parse("alice/utils/weather").unwrap(), Version::new(1, 2, 0));
         let at = |method, rest: &str| route(method, &format!("tools/alice/utils/weather{rest}"));
         assert_eq!(route("GET", "tools/search"), Ok(Route::Search));

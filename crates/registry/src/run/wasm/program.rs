@@ -67,7 +67,8 @@ fn config() -> Config {
         .ignore_custom_sections(true)
         // Compile all functions now, so that later runs spend no time on it.
         .compilation_mode(CompilationMode::Eager)
-        // Refuse start functions. Before a module is compiled, its start function is exported under another name instead.
+        // Refuse start functions. Before a module is compiled, its start function is exported under another name
+        // instead.
         .allow_start_fn(false)
         .set_max_recursion_depth(MAX_CALLS)
         .set_max_stack_height(MAX_STACK);

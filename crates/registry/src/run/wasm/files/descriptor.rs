@@ -37,7 +37,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns the three standard descriptors; `most` is the limit on their number.
+    /// Returns a table with the three standard descriptors; `most` is the maximum number of descriptors.
     pub fn new(most: usize) -> Self {
         let standard = [Descriptor::Input, Descriptor::Output, Descriptor::Errors];
         Self { open: (0..).zip(standard).collect(), most }

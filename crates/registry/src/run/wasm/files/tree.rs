@@ -20,7 +20,8 @@ pub struct Tree {
 
 struct Node {
     kind: Kind,
-    /// The id of the parent folder. For a root, and for a node that was removed from its folder, this is the node's own id.
+    /// The id of the parent folder. For a root, and for a node that was removed from its folder, this is the node's own
+    /// id.
     parent: Id,
     system: usize,
     /// Whether a folder contains the node.
