@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_the_clients_and_json_are_read_alike() {
+    fn a_form_and_json_give_the_same_upload() {
         for bundle in
             [b"".to_vec(), b"\r\n--\r\n".repeat(9), vec![b'-'; 300_000], (0..=255).cycle().take(1 << 20).collect()]
         {

@@ -1,4 +1,4 @@
-//! Reads an attestation in any supported form, and returns its statement and signers.
+//! Reads an attestation in any supported format, and returns its statement and signers.
 
 use serde_json::Value;
 

@@ -66,7 +66,7 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
     Ok(serde_json::json!(written).to_string())
 }
 
-/// Parses an envelope and checks its signatures. The error is for people.
+/// Parses an envelope and checks its signatures. The error text can be shown to people.
 pub fn read(text: &str) -> Result<Envelope, String> {
     let written: Written =
         serde_json::from_str(text).map_err(|error| format!("the attestation is not a DSSE envelope: {error}"))?;

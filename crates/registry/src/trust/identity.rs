@@ -36,7 +36,8 @@ impl Identity {
         &self.0
     }
 
-    /// Returns the fingerprint of the key, such as `SHA256:47DEQpj8...`, which is also the keyid in envelopes.
+    /// Returns the fingerprint of the key, such as `SHA256:47DEQpj8...`, which is also the keyid in envelopes. For a
+    /// Sigstore identity, returns the whole identity.
     pub fn fingerprint(&self) -> &str {
         self.0.strip_prefix(ED25519).unwrap_or(&self.0)
     }

@@ -73,8 +73,8 @@ pub fn folder() -> Result<PathBuf> {
 /// Creates a key in files that other users cannot read.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for an invalid name, `E_ALREADY_EXISTS`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`,
-/// `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_INVALID_ARGUMENT` for an invalid name, `E_ALREADY_EXISTS` if the user has a key with this name, `E_ROOT_REQUIRED`
+/// if the user has no home folder, and the errors of writing files.
 pub fn make(name: &str) -> Result<Key> {
     let path = path_of(name)?;
     let folder = folder()?;
@@ -95,7 +95,7 @@ pub fn make(name: &str) -> Result<Key> {
     })?;
     let line = private.public_key().to_openssh().map_err(odd)?;
     let public = public_path(&path);
-    // The public key may remain from a private key that was deleted; alone it is useless, so it is replaced.
+    // A public key may be left from a private key that was deleted. It is useless alone, so it is replaced.
     disk::remove(&public)?;
     write(&public, format!("{line}\n").as_bytes(), 0o644)?;
     disk::sync_folder(&folder);
@@ -186,7 +186,7 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     made(private.public_key(), secret)
 }
 
-/// Returns the public key in a key file, also from a private key.
+/// Returns the public key from a file with a public or a private key.
 pub fn public(path: &Path) -> Result<VerifyingKey> {
     let unreadable = |why: std::io::Error| {
         Error::new(Code::KeyInvalid, format!("Cannot use the key `{}`: {why}", path.display())).with_source(why)
@@ -205,8 +205,8 @@ impl Key {
         self.secret.word()
     }
 
-    /// Signs a statement and returns the attestation as text. If the key has a passphrase, `ssh-keygen` asks for it
-    /// and signs.
+    /// Signs a statement and returns the attestation as text. If the key has a passphrase or is in an ssh-agent,
+    /// `ssh-keygen` signs; it also asks for the passphrase.
     ///
     /// # Errors
     /// `E_TERMINAL_REQUIRED` if a passphrase is needed and there is no terminal; `E_KEY_INVALID` if `ssh-keygen`
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_no_path() {
+    fn a_key_name_is_never_a_path() {
         assert!(["default", "a-b_C9"].iter().all(|name| is_name(name)));
         assert!(["", ".", "..", "a/b", "a.pub", "a b", "é", &"a".repeat(65)].iter().all(|name| !is_name(name)));
     }

@@ -6,7 +6,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The maximum length of a pattern in bytes.
 const LONGEST: usize = 255;
 
-/// Returns whether a pattern matches a name. `*` stands for any characters, including `/` or none; other characters
+/// Returns whether a pattern matches a name. `*` stands for any number of characters, `/` included; other characters
 /// stand for themselves.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
@@ -42,7 +42,7 @@ pub fn check_published(pattern: &str) -> Result<()> {
 }
 
 fn check_by(pattern: &str, takes: impl Fn(&Name) -> bool) -> Result<()> {
-    // If any replacement of `*` gives a valid name, one of these does.
+    // If any replacement of `*` gives a valid name, one of these three does.
     let is_name = |star: &&str| Name::parse(&pattern.replace('*', star)).is_ok_and(|name| takes(&name));
     if pattern.len() <= LONGEST && ["", "a", "a/a"].iter().any(is_name) {
         return Ok(());

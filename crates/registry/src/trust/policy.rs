@@ -35,7 +35,7 @@ impl Policy {
     /// `false` from `require_signatures`.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for any other word: no word falls back to a default.
+    /// `E_INVALID_ARGUMENT` for any other word; the default is not used instead.
     pub fn of_word(word: &str) -> Result<Self> {
         match word {
             "require_audit" | "true" => return Ok(Self::RequireAttestation),

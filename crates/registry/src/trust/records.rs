@@ -14,10 +14,10 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
 
-/// The key of a record for the file that it came from.
+/// The field of a record that names the file from which the trust came.
 const FROM: &str = "from";
 
-/// The key of a record that marks trust as ended because the file no longer names the identity.
+/// The field of a record that marks trust as ended, because the file no longer names the identity.
 const WITHDRAWN: &str = "withdrawn";
 
 /// The subject of a record.
@@ -152,8 +152,8 @@ pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
     Ok(trust::policy(db)?.is_some())
 }
 
-/// Returns the policy that applies. Also returns the policy in the database, if this user never approved that policy on
-/// this machine.
+/// Returns the policy that applies. If the policy in the database is ignored, because it is looser than the default and
+/// this user never approved it on this machine, also returns that policy.
 pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)> {
     policy_by(db, &context.approved)
 }

@@ -16,8 +16,9 @@ use mcpkg_store::tools::trust;
 /// that allows it. Under the policy `prompt`, a person is asked, and an approval is remembered for this archive.
 ///
 /// # Errors
-/// `E_TRUST_FAILED` if a trusted identity objects to the archive, under any policy; `E_TRUST_REQUIRED` if the
-/// policy requires attestations, or nobody can be asked.
+/// `E_TRUST_FAILED` if a trusted identity objects to the archive, under any policy; `E_TRUST_REQUIRED` if the policy
+/// requires attestations, or the caller may not write to the database. Under the policy `prompt`, `E_CONSENT_REQUIRED`
+/// if nobody can be asked now, and `E_CONFIRM_REQUIRED` if a person refuses.
 pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
     let verdict = context.store.read(|db| judge(db, context, subject))?;
     match (verdict.status, verdict.policy) {
@@ -54,7 +55,8 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             effect: Effect::Write,
         },
     )?;
-    // The record on this machine and the database row approve the archive only together, so their order does not matter.
+    // The record on this machine and the database row approve the archive only together, so their order does not
+    // matter.
     Record::Archive(subject).keep(context)?;
     let kept = context.store.write(|db| {
         consent.consume(context, db)?;
@@ -67,7 +69,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     kept
 }
 
-/// Lists for each attestation why it does not count.
+/// Lists for each attestation why it counts or does not count.
 fn reasons(verdict: &Verdict) -> Vec<String> {
     if verdict.attestations.is_empty() {
         return vec!["nobody has signed this archive".to_owned()];

@@ -48,7 +48,7 @@ pub fn bundle(statement: &[u8], signature: &str) -> String {
     .to_string()
 }
 
-/// Parses a statement and checks its signature. The error is for people.
+/// Parses a statement and checks its signature. The error text can be shown to people.
 pub fn read(text: &str) -> Result<Signed, String> {
     let written: Written =
         serde_json::from_str(text).map_err(|error| format!("the attestation is not a signed statement: {error}"))?;

@@ -212,7 +212,7 @@ struct WrittenAudit {
     result: String,
 }
 
-/// Parses a statement. The error says why it can never count, for people.
+/// Parses a statement. The error text says why the statement can never count, and can be shown to people.
 pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     let odd = |error: serde_json::Error| format!("the statement is malformed: {error}");
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_has_the_form_of_the_original() {
+    fn a_statement_has_the_format_of_enact() {
         let identity = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU".parse().expect("an identity");
         let says = Says::Audited(Audit {
             outcome: Outcome::PassedWithWarnings,

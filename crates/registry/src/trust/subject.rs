@@ -23,8 +23,8 @@ impl Subject {
         hex::encode(&self.sha256)
     }
 
-    /// Returns whether `digest` is the SHA-256 of the archive's digest as text. A statement with such a digest was made by
-    /// mistake: somebody hashed the text of the digest instead of the archive.
+    /// Returns whether `digest` is the SHA-256 of the archive's digest as text. A statement with such a digest was made
+    /// by mistake: somebody hashed the text of the digest instead of the archive.
     pub(super) fn is_digest_of_text(&self, digest: &str) -> bool {
         let text = self.digest();
         [text.clone(), format!("sha256:{text}")].iter().any(|text| sha256::hex(text.as_bytes()) == digest)

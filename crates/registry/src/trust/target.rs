@@ -46,7 +46,8 @@ impl Target {
     /// Finds the archive at a path, else in the database, else in a registry.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the name is invalid, or several archives match.
+    /// `E_INVALID_ARGUMENT` if the name is invalid, or several archives match; and the errors of [`at_path`] and
+    /// [`resolve`].
     pub fn find(&self, context: &Context) -> Result<Subject> {
         match at_path(&self.tool)? {
             Some(opened) => SignableArchive::of(&opened).map(|found| found.subject),
@@ -141,7 +142,8 @@ impl Target {
         Err(Error::new(Code::ArchiveInvalid, message).hint("report this to the registry's maintainers"))
     }
 
-    /// Finds the archive in the database, and the registries that it is known from.
+    /// Finds the archive in the database, and returns it with all known archives of the same version. With `kept`,
+    /// considers only archives that are stored.
     fn in_store(&self, context: &Context, kept: bool) -> Result<(Subject, Vec<Archive>)> {
         let reference = Reference::parse(&alias::expanded(context, &self.tool)?)?;
         if reference.action.is_some() {
@@ -216,7 +218,8 @@ impl SignableArchive {
 /// Opens the archive at a path, or packs a folder; `None` if the text names a tool.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` if the home folder is unknown.
+/// `E_NOT_FOUND` if the path does not exist, `E_ROOT_REQUIRED` if the home folder is unknown, and the errors of packing
+/// a folder or opening an archive.
 pub fn at_path(text: &str) -> Result<Option<Opened>> {
     if !is_path(text) {
         return Ok(None);

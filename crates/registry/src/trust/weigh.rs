@@ -111,7 +111,7 @@ impl Rules {
         }
     }
 
-    /// Fails with the reason, for people, unless an identity is trusted for a tool in a role.
+    /// Fails unless an identity is trusted for a tool in a role. The error text can be shown to people.
     pub fn trust_in(&self, identity: &Identity, name: &str, part: Part) -> Result<(), String> {
         trust_among(&self.trusted, identity, name, part)
     }

@@ -73,7 +73,8 @@ impl Operation for SetPolicy {
             }
             return Ok(reply);
         }
-        // A damaged policy counts as the strictest policy. If the minimum is damaged, a person must confirm the new one.
+        // A damaged policy counts as the strictest policy. If the minimum is damaged, a person must confirm the new
+        // one.
         let (before, least) =
             (policy.map_or(Policy::RequireAttestation, |(policy, _)| policy), minimum.ok().map(|it| it.unwrap_or(1)));
         let (after, count) = (wanted.unwrap_or(before), self.minimum.or(least).unwrap_or(1));

@@ -65,7 +65,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
     }
 }
 
-/// Returns the identity of a certificate's owner; the error is for people.
+/// Returns the identity of a certificate's owner. The error text can be shown to people.
 pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &FulcioCiClaims) -> Result<String, String> {
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {

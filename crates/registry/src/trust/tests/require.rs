@@ -102,7 +102,6 @@ fn outcome(context: &Context, verb: Verb, subject: &Subject) -> Result<Status, C
     require(context, verb, subject).map(|verdict| verdict.status).map_err(|error| error.code())
 }
 
-/// All verbs decide in the same way.
 #[test]
 fn x9_every_verb_makes_the_same_decision() {
     use Policy::{Allow, Prompt, RequireAttestation};
