@@ -35,12 +35,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
 }
 
 /// Fetches a registry's attestations of a version, and stores them. If the registry cannot be used, logs the error and
-/// goes on.
+/// goes on. Fails only if the call is cancelled or the database fails.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<()> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Attestations are optional here. Without the registry's, those in the database still count.
+        // Attestations are optional here. If the registry sends none, the attestations in the database still count.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()

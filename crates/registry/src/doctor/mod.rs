@@ -1,7 +1,7 @@
 //! Checks everything that tools need: runners, registries, trust, stored archives, installs and the cache.
 //!
-//! `mcpkg doctor` leaves out most findings without a problem, and contacts no other hosts. `mcpkg tool doctor`
-//! reports every finding.
+//! `mcpkg doctor` shows only what needs attention, and the runners if tools are installed; it contacts no other hosts.
+//! `mcpkg tool doctor` reports every finding.
 
 mod areas;
 mod cache;

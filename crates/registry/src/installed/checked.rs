@@ -82,7 +82,7 @@ pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
     manifest.projected().into_iter().map(|(name, _)| name).collect()
 }
 
-/// Returns the MCP names of a tool's actions; actions without a name are skipped.
+/// Returns the MCP names of a tool's actions; actions without an MCP name are skipped.
 pub fn mcp_names(db: &Db<'_>, tool: &str, actions: &[Option<&str>]) -> Result<Vec<String>> {
     let names = actions.iter().map(|action| names::of(db, tool, action.unwrap_or_default()));
     Ok(names.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())

@@ -86,7 +86,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
     Ok(reply(path, scope, &ready, &placed, others))
 }
 
-/// Fetches a package of a lock file and decides whether it may be installed.
+/// Fetches a package of a lock file. Fails if the package may not be installed.
 fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) -> Result<(Ready, NewContent)> {
     let resolved = find(context, locked, allowed)?;
     let package = Package::fetch(context, &resolved)?;

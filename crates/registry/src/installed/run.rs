@@ -287,7 +287,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
     Ok(Reply::new(Body::Text(dry::text(&data)), data))
 }
 
-/// Fails before the run if the output folder could not be created after it.
+/// Fails before the run if the output folder could not be created afterwards.
 fn require_folder(folder: &Path) -> Result<()> {
     match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
         Some(there) if !there.is_dir() => {

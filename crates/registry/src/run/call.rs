@@ -50,12 +50,13 @@ pub struct Tool {
     pub version: Option<String>,
     /// The SHA-256 of the archive; `None` for a folder that is used by its path.
     pub sha256: Option<[u8; 32]>,
-    /// The identity of the publisher, or `folder:PATH` for a folder; empty if the archive is unsigned.
+    /// The identity of the publisher, or `folder:PATH` for a folder; empty if nobody whom the user trusts published the
+    /// archive.
     pub publisher: String,
 }
 
 impl Tool {
-    /// Returns what permissions are bound to: the publisher, or exactly this archive if there is no publisher.
+    /// Returns what permissions are bound to: the publisher, or exactly this archive if it has no trusted publisher.
     pub fn holder(&self) -> String {
         match (&self.publisher, &self.sha256) {
             (publisher, Some(sha256)) if publisher.is_empty() => format!("sha256:{}", hex::encode(sha256)),

@@ -179,7 +179,8 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     }
 }
 
-/// Returns whether a local call of the tool runs without a sandbox, to warn about it in lists.
+/// Returns whether settings and permissions let a local call of the tool run without a sandbox, to warn about it in
+/// lists.
 pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &Verdict) -> Result<bool> {
     let may = verdict.is_trusted() && grants::of(db, approved, tool)?.unsandboxed;
     Ok(may && Settings::of(db, approved)?.allow_unsandboxed)

@@ -25,8 +25,8 @@ const LONGEST: usize = 1_024;
 /// Packs the result of a build. The same files give the same bytes.
 ///
 /// # Errors
-/// `E_TOOL_OUTPUT` if a path leads out of the folder, is below a link or a file, appears twice or is too long, or if a
-/// file or a link's target is too long.
+/// `E_TOOL_OUTPUT` if a path leads out of the folder, is below a link or a file, appears twice or is too long, if a
+/// file is too large, or if a link's target is too long.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);

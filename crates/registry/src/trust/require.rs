@@ -18,7 +18,7 @@ use mcpkg_store::tools::trust;
 /// # Errors
 /// `E_TRUST_FAILED` if a trusted identity objects to the archive, under any policy; `E_TRUST_REQUIRED` if the policy
 /// requires attestations, or the caller may not write to the database. Under the policy `prompt`, `E_CONSENT_REQUIRED`
-/// if nobody can be asked now, and `E_CONFIRM_REQUIRED` if a person refuses.
+/// if nobody can be asked now, and `E_CONFIRM_REQUIRED` or `E_CONSENT_DENIED` if a person refuses.
 pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdict> {
     let verdict = context.store.read(|db| judge(db, context, subject))?;
     match (verdict.status, verdict.policy) {

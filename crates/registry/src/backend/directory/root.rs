@@ -93,7 +93,7 @@ impl Root {
         }
     }
 
-    /// Opens a regular file. A link in its place is an error.
+    /// Opens a regular file; `None` if it does not exist. Links are refused.
     fn open(&self, relative: &str, limit: u64) -> Result<Option<fs::File>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
@@ -221,7 +221,7 @@ impl Root {
         Folders::below(vec![self.path.clone()])
     }
 
-    /// Returns the path of a file or folder below the root.
+    /// Returns a path below the root. Refuses a path that leads out of it.
     fn at(&self, relative: &str) -> Result<PathBuf> {
         if stays_inside(relative) {
             return Ok(self.path.join(relative));

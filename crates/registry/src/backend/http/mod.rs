@@ -51,7 +51,7 @@ impl<'c> Http<'c> {
     /// Returns the registry at a location.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if its URL is not allowed, or its token is not a reference.
+    /// `E_INVALID_ARGUMENT` if its URL is not allowed, or its token is not a reference such as `env:NAME`.
     pub fn new(context: &'c Context, place: &Place) -> Result<Self> {
         let base = address(&place.location)?;
         let token = place.token.as_deref().map(Reference::from_str).transpose()?;

@@ -42,7 +42,7 @@ pub struct Action {
     /// The name; `main` for a tool with a single command.
     pub name: String,
     pub title: Option<String>,
-    /// The description, if it differs from the tool's.
+    /// The action's own description, if it has one.
     pub description: Option<String>,
     pub command: CommandLine,
     /// The JSON Schema of the arguments: the action's own or the tool's.
