@@ -41,7 +41,7 @@ impl Permits {
     /// Waits for a permit.
     ///
     /// # Errors
-    /// `E_TOOL_LIMIT` if too many runs are already waiting, `E_CANCELLED`.
+    /// `E_TOOL_LIMIT` if too many runs are already waiting; `E_CANCELLED` if the call is cancelled.
     pub fn wait(self: &Arc<Self>, cancelled: &CancellationToken) -> Result<Permit> {
         let waking = Arc::clone(self);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

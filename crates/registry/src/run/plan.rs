@@ -71,7 +71,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the plan as JSON. For each suitable runner, it says whether the runner works.
+    /// Returns the plan as JSON. It lists the runners that the tool may use, and whether each one works.
     pub fn data(&self, context: &Context, call: &Call, tree: &Path) -> Value {
         let Tool { name, version, sha256, publisher } = &call.tool;
         let environment: BTreeMap<String, String> = env::sources(&call.variables, &self.set);

@@ -10,7 +10,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::packages;
 
-/// Returns the folder with the tool's files, after checking their content.
+/// Returns the folder with the tool's files. For an archive, this is its unpacked copy in the cache, which is checked
+/// first.
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the folder does not exist; `E_DAMAGED` if the archive in the database is missing or has changed;

@@ -76,7 +76,7 @@ impl FromStr for Identity {
 /// Parses an ed25519 key in an OpenSSH line such as `ssh-ed25519 AAAA... comment`.
 ///
 /// # Errors
-/// `E_KEY_INVALID` if the line is malformed, or contains a key of another kind.
+/// `E_KEY_INVALID` if the line is malformed, or contains a weak key or a key of another kind.
 pub fn public_key(line: &str) -> Result<VerifyingKey> {
     let key = PublicKey::from_openssh(line.trim())
         .map_err(|error| invalid("Not a public key in OpenSSH format").with_source(error))?;

@@ -12,8 +12,8 @@ use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
-/// The rules for counting attestations: the identities that this user trusts on this machine, and how many are
-/// required.
+/// The rules for counting attestations: the identities that this user trusts on this machine, how many of them must
+/// count, the policy, and the Sigstore root.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub trusted: Vec<TrustedRow>,

@@ -84,7 +84,7 @@ impl Table {
         Ok(())
     }
 
-    /// Moves a descriptor to another number, and closes the one that had this number.
+    /// Moves the descriptor `from` to the number `to`, and closes the descriptor that had the number `to`.
     pub fn renumber(&mut self, tree: &mut Tree, from: u32, to: u32) -> Answer {
         self.get(from)?;
         self.get(to)?;
