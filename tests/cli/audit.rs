@@ -152,7 +152,7 @@ fn only_a_person_accepts_a_critical_finding_of_an_import() {
     // Nobody is asked again about content that is already stored.
     let again = scratch.run(&["import", "kit", "--yes"]);
     assert_eq!((again.status, again.stderr.contains("tags")), (0, false), "{again}");
-    // A deploy reports what it writes, except what was accepted.
+    // A plan still reports the warning, but no longer the accepted critical finding.
     std::fs::create_dir(scratch.path().join("root")).expect("a folder");
     let plan = scratch.run(&["plan", "--root", "root", "--target", "claude_code"]);
     assert!(plan.stderr.contains("fetch-and-run") && !plan.stderr.contains("critical"), "{plan}");
@@ -217,7 +217,7 @@ fn only_a_person_accepts_a_critical_finding_of_up() {
     let again = ground.scratch.finish(&mut up(&["--yes"]));
     assert_eq!(again.status, 0, "{again}");
     assert!(again.stdout.starts_with("Nothing changed"), "{again}");
-    // The accepted lines are written for other agents, too.
+    // Nobody is asked again when the accepted text is written for another agent.
     let mut more = up(&["--yes"]);
     more.args(["--agents", "cursor"]);
     let more = ground.scratch.finish(&mut more);
@@ -295,7 +295,7 @@ fn what_a_person_accepted_once_is_not_asked_again() {
     assert_eq!(status, 0, "{shown}");
     let list = || scratch.json(&["finding", "list"])["findings"].as_array().map_or(0, Vec::len);
     assert_eq!(list(), 1);
-    // Every agent's form of the text has the same lines.
+    // The text has the same lines in every agent's format, so one answer is enough.
     assert!(is_deployed(&scratch, "one", "claude_code") && is_deployed(&scratch, "two", "codex"));
     let found = scratch.json(&["audit", "kit"]);
     assert_eq!((&found["counts"]["critical"], &found["ignored"]), (&Value::from(0), &Value::from(1)));

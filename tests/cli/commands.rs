@@ -222,7 +222,7 @@ fn front_matter_declares_a_template() {
     assert_eq!(scratch.ok(&["prompt", "show", "pr"]), plain);
     assert_eq!(exported("plain").matches("arguments: [pr]").count(), 1);
     scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
-    // Front matter replaces the earlier front matter, even if it declares nothing.
+    // New front matter replaces the old front matter, even if it declares no arguments.
     scratch.file("pr.md", "---\nmodel: y\n---\nSee");
     scratch.ok(&["prompt", "update", "pr", "--content", "@pr.md"]);
     assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "See");
@@ -372,10 +372,10 @@ fn words_inside_a_text_without_spaces_are_found_with_their_surroundings() {
             );
         }
     }
-    // The same letters in another order are not found, nor a word with the same beginning.
+    // The same characters in another order do not match. Neither does a word that only begins like one in the text.
     assert!(found("告报").is_empty() && found("季度会议").is_empty());
     assert_eq!(found("report").len(), 1);
-    // Search a description too, and the description after an update.
+    // Descriptions are searched too, and text that an update removed is no longer found.
     scratch.ok(&["prompt", "create", "told", "x", "-d", "議事録を要約する"]);
     assert_eq!(found("要約"), [("told".to_owned(), "x".to_owned())]);
     scratch.ok(&["prompt", "update", "told", "--description", "y"]);

@@ -83,7 +83,7 @@ fn revisions_are_deleted_only_on_request_and_the_newest_stay() {
     scratch.ok(&["prompt", "restore", "gone", "2"]);
     assert_eq!(scratch.ok(&["prompt", "show", "gone"]), "last words");
     scratch.ok(&["check", "--deep"]);
-    // A missing revision between others is still damage.
+    // `check` still reports a missing revision as damage if there are older ones.
     scratch.ok(&["prompt", "update", "gone", "--content", "more"]);
     let newest_but_one = "DELETE FROM revision WHERE number = (SELECT max(number) - 1 FROM revision WHERE name = 'gone') AND name = 'gone'";
     assert_eq!(scratch.change(newest_but_one), 1);

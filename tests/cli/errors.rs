@@ -101,7 +101,7 @@ fn usage_errors_exit_2_and_suggest() {
         let option = if command[0] == "command" { "--arg" } else { "--input" };
         assert!(refused.contains(&format!("tip: write '{option} region=eu'")), "{refused}");
     }
-    // Lines that begin with the last word of a command, or name the wrong noun before it.
+    // Lines that leave out the noun of a command, or begin with the wrong one.
     for (line, tip) in [
         (&["install", "x"][..], "tip: commands begin with a noun: 'mcpkg source install', 'mcpkg tool install'\n"),
         (&["list"], "tip: commands begin with a noun: 'mcpkg project list', 'mcpkg prompt list', "),
@@ -111,7 +111,7 @@ fn usage_errors_exit_2_and_suggest() {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
     }
-    // If the noun was given, only its commands are suggested.
+    // After a noun that has such commands, only those are suggested.
     let refused = scratch.run(&["gate", "list"]).to_string();
     assert!(
         refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
@@ -136,7 +136,7 @@ fn usage_errors_exit_2_and_suggest() {
     }
     --- stderr
     "#);
-    // The usage does not show the flag that the test sets through MCPKG_DB.
+    // The usage line does not show `--db`, which the test sets through MCPKG_DB.
     assert_snapshot!(scratch.run(&["prompt", "create"]), @r#"
     status: 2
     --- stdout

@@ -24,7 +24,7 @@ fn raw_shows_the_front_matter() {
     let data = scratch.json(&["prompt", "show", "review"]);
     assert_eq!((&data["text"], &data["description"]), (&"Review it\n".into(), &"Reviews a change".into()));
     assert_eq!(data["front_matter"], "---\ndescription: Reviews a change\nmodel: opus\n---\n");
-    // The front matter contains the new description.
+    // An update of the description also changes the front matter.
     scratch.ok(&["prompt", "update", "review", "-d", "Finds bugs"]);
     assert!(scratch.ok(&["prompt", "show", "review", "--raw"]).contains("description: \"Finds bugs\"\nmodel: opus\n"));
 }

@@ -1,4 +1,4 @@
-//! Tests of `mcpkg import` as people and programs see it: what was imported, and what happened to every other file.
+//! Tests of `mcpkg import`: what it reports as imported, and what happened to every other file.
 
 use insta::assert_snapshot;
 
@@ -147,7 +147,7 @@ fn files_with_any_name_are_exported_and_imported_again() {
     scratch.ok(&["-p", "q", "export", "again"]);
     let tree = |folder: &str| crate::support::Tree::of(&scratch.path().join(folder));
     assert!(tree("again") == tree("out"), "another export came of it");
-    // Each file is one line, and nothing in it controls the terminal.
+    // Each file is printed on one line, without control characters.
     let told = scratch.run(&["-v", "import", "--documents", "repo", "--dry-run"]).stderr;
     assert!(told.lines().any(|line| line.starts_with("docs/c d.md: unchanged")), "{told}");
     assert!(!told.contains(['\u{7}', '\u{85}']), "{told}");
@@ -174,7 +174,7 @@ fn a_folder_that_cannot_be_read_is_skipped_and_named() {
     let all = import(&[]);
     let only = import(&["--only", "AGENTS.md"]);
     let named = import(&["--only", "closed/**"]);
-    // In a source or a synced folder, a file that cannot be read would count as deleted.
+    // `source add` and `sync` are refused, because an unreadable file would look like a deleted one.
     let refused = [&["source", "add", "repo", "--yes"][..], &["sync", "repo", "--dry-run"]]
         .map(|words| scratch.finish(scratch.command_under(wrapper).args(words)));
     set_mode(&closed, 0o755);

@@ -4,7 +4,8 @@ use crate::support::{Scratch, agents};
 
 const TOKEN: &str = "tok-SECRET-123";
 
-/// Returns MCP server files with a token, as agents have them: the path, the agent, and the text.
+/// Returns MCP server files with a token, at the paths and in the formats that agents use: the path, the agent, and the
+/// text.
 fn servers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     agents().iter().flat_map(|agent| agent.server_files.iter().map(|path| (&**path, agent.id, &*agent.server_text)))
 }
@@ -12,7 +13,8 @@ fn servers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
 const MCP_SERVERS: &str =
     r#"{"mcpServers":{"m":{"command":"node","args":["x"],"env":{"API_TOKEN":"tok-SECRET-123"}}}}"#;
 
-/// Returns other files as agents have them: the path, the text, and the type of the item that an import makes of it.
+/// Returns other files at the paths and in the formats that agents use: the path, the text, and the type of the item
+/// that an import makes of it.
 fn others() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_agents = agents().iter().flat_map(|agent| &agent.imports);
     of_agents.map(|(path, text, kind)| (&**path, &**text, &**kind)).chain(OF_NONE)
@@ -94,7 +96,7 @@ fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
     let scratch = scratch();
     for (path, _, kind) in others() {
         let (folder, _) = path.rsplit_once('/').expect("a folder");
-        // `.claude` contains more than this file.
+        // `.claude` contains other files too, so only the file itself is imported.
         let folder = if folder == ".claude" { path } else { folder };
         for named in [path, folder] {
             let made = made(&scratch, &format!("repo/{named}"));
@@ -176,7 +178,7 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
         let scratch = Scratch::with_project();
         let file = scratch.file("repo/docs/saved.txt", bytes).display().to_string();
         scratch.file("repo/README.md", "# Read me\n");
-        // Import it twice: the second import already knows most of the files.
+        // Import the file, then the folder twice: the last import already knows the other files.
         for named in [file.as_str(), "repo", "repo"] {
             let ran = scratch.run(&["import", "--documents", named]);
             assert_eq!(ran.status, 0, "{what}: {ran}");

@@ -119,7 +119,8 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
 }
 
-/// Returns a tree in which files have copies: a command of two plugins, and a skill and a subagent of two agents.
+/// Returns a tree with copies of files: two plugins have the same command and subagent, and two agents have the same
+/// skill.
 fn copied() -> Scratch {
     let scratch = Scratch::with_project();
     for plugin in ["x", "y"] {
@@ -233,8 +234,8 @@ fn a_copy_that_comes_before_the_others_is_the_item_from_then_on() {
     assert_eq!(events(&scratch), before);
 }
 
-/// Returns a tree after a deploy: a command in the forms of several agents, and a block in a file with the user's own
-/// text.
+/// Returns a tree after a deploy: commands in the formats of several agents, and a block in a file that also has the
+/// user's own text.
 fn deployed() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.file("own/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
@@ -282,7 +283,7 @@ fn forms_of_edited_items_are_skipped_and_deleted_forms_are_forgotten() {
     scratch.ok(&["-p", "r", "import", "edited"]);
     let names = |project: &str| scratch.json(&["-p", project, "prompt", "list"])["prompts"].clone();
     assert_eq!(names("r").as_array().map(Vec::len), names("q").as_array().map(Vec::len));
-    // The user deleted one agent's forms, and changed the mode of a command.
+    // The user deletes the files of one agent, and changes the mode of a command.
     scratch.ok(&["prompt", "restore", "go", "1"]);
     std::fs::remove_dir_all(scratch.path().join("tree/.gemini")).expect("the folder");
     set_mode(&scratch.path().join("tree/.claude/commands/stay.md"), 0o644);

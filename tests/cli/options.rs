@@ -72,7 +72,7 @@ fn an_option_of_one_value_is_not_given_twice_and_a_list_takes_all() {
         }
     }
     assert!(once > 100 && lists > 20, "{once} {lists}");
-    // A flag may be repeated, and so may an option that an alias already gives.
+    // Flags may be repeated. So may `--project`, of which the last one counts.
     let scratch = Scratch::with_project();
     scratch.ok(&["--project", "nobody", "--project", "p", "prompt", "list", "--quiet", "--quiet"]);
     assert_eq!(scratch.run(&["prompt", "list", "--limit", "1", "--limit", "2"]).status, 2);

@@ -39,7 +39,7 @@ fn checked(scratch: &Scratch, arguments: &[&str], typed: Option<&str>) -> Option
     Some(screen)
 }
 
-/// Returns the text as JSON and YAML write it in ASCII.
+/// Returns [`HIDDEN`] with the escapes that JSON and YAML use for characters outside of ASCII.
 fn escaped() -> String {
     HIDDEN.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
 }

@@ -520,7 +520,7 @@ fn a_missing_item_is_reported_before_a_question() {
     let (shown, ok) = at_a_terminal(scratch.command().args(["project", "delete", "p"]), "n\n").expect("script");
     assert!(!ok && shown.contains("Delete project 'p'") && shown.contains("nothing was changed"), "{shown}");
     scratch.ok(&["project", "show", "p"]);
-    // The command does not create a missing database in order to search it.
+    // A missing database is not created just to look for the project.
     let elsewhere = Scratch::new();
     let ran = elsewhere.run(&["project", "delete", "p"]);
     assert!(ran.status == 1 && !elsewhere.db().exists(), "{ran}");

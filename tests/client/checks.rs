@@ -17,7 +17,7 @@ fn shell(scratch: &Scratch) -> PathBuf {
     path
 }
 
-/// Writes an entry for an agent in which the shell, under the name mcpkg, runs a script.
+/// Writes an agent's entry that runs a script with the shell of [`shell`].
 fn scripted(ground: &Ground, agent: &str, script: &str) {
     let path = shell(&ground.scratch);
     let case = cases().into_iter().find(|case| case.agent == agent).expect("an agent");
@@ -29,7 +29,7 @@ fn scripted(ground: &Ground, agent: &str, script: &str) {
     }
 }
 
-/// Returns the name, state and text of each step of the first client.
+/// Runs `client check`, and returns the name, state and text of each step for the first client.
 fn steps(ground: &Ground, arguments: &[&str], status: i32) -> Vec<(String, String, String)> {
     let ran = run(ground, &[&["check", "--json"], arguments].concat());
     assert_eq!(ran.status, status, "{ran}");

@@ -139,7 +139,7 @@ fn a_key_is_never_written() {
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
     assert!(!ground.home().join(".codex").exists());
-    // This server will ask for a key.
+    // This server will ask for a key, so a hint names `--key-env`.
     let ran = run(&ground, &["add", "codex", "--http", url]);
     assert!(ran.status == 0 && ran.stderr.contains("add --key-env MCPKG_KEY"), "{ran}");
 }

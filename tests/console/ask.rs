@@ -7,7 +7,7 @@ use crate::support::{Screen, skipped};
 use crate::workflow::ask::{Ground, assert_gone, awaited};
 use crate::workflow::runs;
 
-/// Starts the console, opens the panel on the list of workflows, and types a request.
+/// Starts the console, goes to the list of workflows, opens the panel for the user's agent, and types a request.
 fn panel(ground: &Ground, does: &str) -> Option<Screen> {
     let mut command = ground.command(does);
     command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]);
@@ -41,7 +41,7 @@ fn an_agent_is_asked_and_its_draft_opens() {
     screen.keys("\u{1b}");
     let text = screen.wait("I made it.");
     assert!(text.contains("search_commands: ") && text.contains("propose_workflow: draft "), "{text}");
-    // The rows of drafts come after the fields.
+    // `G` goes to the last row, which is the draft.
     screen.keys("G\r");
     screen.wait("draft app: what changes");
     assert_eq!(ground.scratch.json(&["draft", "list"])["drafts"][0]["workflow"], "app");

@@ -39,7 +39,7 @@ fn a_request_is_read_approved_and_used() {
     screen.wait(": Run hosting:apps:create. It runs when mcp:codex goes on");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
-    // The audit trail records that the console was used to decide.
+    // The audit trail says that the decision was made in the console.
     let decided = ground.scratch.json(&["events", "--by", "console"])["events"].clone();
     assert_eq!(decided[0]["kind"], "consent.approve", "{decided}");
 }
@@ -59,7 +59,7 @@ fn a_request_shows_the_agents_reason_as_its_claim() {
     let text = screen.wait("the agent's reason: \"A place to test.");
     let forged = text.lines().find(|line| line.contains("Approved by ada"));
     assert!(forged.is_some_and(|line| line.trim_start().starts_with('|')), "{text}");
-    // A request with another reason uses the same consent.
+    // The consent also covers the same request with another reason.
     ground.approve(&asked);
     arguments["reason"] = json!("Because.");
     assert_eq!(code(&execute(&mut client, with_nonce(&arguments, &asked))), "ok");
@@ -116,7 +116,7 @@ fn a_yes_counts_for_the_state_that_the_question_showed() {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request").to_owned();
     let usual = ground.person();
     let person = Context { clock: Clock::fixed(usual.clock.now()), ..usual };
-    // Answers the question with yes, after `meanwhile` happened.
+    // Returns the result of a yes that is given after `meanwhile` has run.
     let yes_after = |meanwhile: fn(&Context, &str)| {
         let (context, request) = (person.clone(), id.clone());
         let ask: Arc<Ask> = Arc::new(move |_, _| {
@@ -132,7 +132,7 @@ fn a_yes_counts_for_the_state_that_the_question_showed() {
     };
     let refused = |why: &str| Err((Code::ConsentExpired, format!("Consent request {id} {why}")));
     assert_eq!(yes_after(deny), refused("was denied while the question was open"));
-    // The question shows that it was denied, so a yes changes that.
+    // Now the question shows that the request was denied, so a yes approves it.
     assert_eq!(yes_after(|_, _| {}), Ok(()));
     assert_eq!(yes_after(deny), refused("was denied while the question was open"), "an approval that was taken back");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");

@@ -7,7 +7,7 @@ use crate::deploy::place::Place;
 use crate::support::Client;
 use crate::workflow::runs::Ground;
 
-/// Returns a place with a deployed prompt of 60 lines. It was changed on disk in three parts, and the change is
+/// Returns a place with a deployed prompt of 60 lines. Its file on disk was changed in three places, and the change is
 /// proposed.
 fn drifted() -> Place {
     let place = Place::with_project();
@@ -85,13 +85,13 @@ fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
         return;
     }
     look("1 of 1 reviewed", "\r", "review.md, reviewed");
-    // A mark belongs to the exact diff that was shown. Another change of the file is not reviewed.
+    // A mark belongs to the exact diff that was shown. After another change, the file counts as not reviewed.
     let path = "root/.claude/commands/review.md";
     place.write(path, place.read(path).replace("Line 40.", "forty"));
     look("0 of 1 reviewed", "", "Deploy");
 }
 
-/// Proposes another text of the workflow `app`.
+/// Proposes another text for the workflow `app`.
 fn propose(client: &mut Client, yaml: &str, revision: i64) {
     let arguments = json!({ "yaml": yaml, "replaces": "app", "revision": revision });
     let made = client.result("tools/call", json!({ "name": "propose_workflow", "arguments": arguments }));

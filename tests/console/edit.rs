@@ -32,7 +32,7 @@ fn a_draft_is_fixed_by_a_key_reviewed_and_saved() {
     screen.keys("f");
     screen.wait("inputs.region }}");
     screen.wait_until(|text| !text.contains("unknown_input_ref"), "the finding is gone");
-    // Saving shows the draft's diff, and asks the question of `mcpkg draft approve`.
+    // Saving shows the draft's diff, and asks the same question as `mcpkg draft approve`.
     screen.keys("s");
     let text = screen.wait("y yes, other keys no");
     assert!(text.contains("hosting:apps:create") && text.contains("Proposed by mcp:claude-code"), "{text}");

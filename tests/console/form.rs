@@ -78,7 +78,7 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.wait("> inputs.region");
     screen.keys("\r");
     screen.wait("INPUTS");
-    // A second step uses the output of the first one, which has a matching tag.
+    // A second step takes its `app_id` from the output of the first step.
     screen.keys("+databases create");
     screen.wait("> hosting:databases:create");
     screen.keys("\r");

@@ -14,7 +14,7 @@ fn open(ground: &Ground) -> Option<Screen> {
     started(command, &[])
 }
 
-/// Checks that the forged line appears only in the body: behind the bar, or inside a row.
+/// Checks that no line begins with the forged text, and that the console's own rows do not contain it.
 #[track_caller]
 fn assert_nothing_forged(text: &str) {
     let lines: Vec<&str> = text.lines().collect();

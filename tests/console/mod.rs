@@ -43,7 +43,7 @@ fn started(mut command: Command, arguments: &[&str]) -> Option<Screen> {
     screen
 }
 
-/// Reads a question of several pages, until its line asks for the answer.
+/// Pages through a long question until the screen asks for the answer.
 fn read_to_the_end(screen: &mut Screen, answer: &str) {
     screen.wait_until(|text| text.contains("More to read") || text.contains(answer), "the question");
     while screen.text().contains("More to read") {

@@ -56,7 +56,7 @@ fn a_database_that_is_restored_underneath_is_read_again() {
     scratch.ok(&["restore", "--yes", &backup]);
     screen.wait("RESTORED");
     screen.wait("Look for missing tests.");
-    // The next change is shown as usual.
+    // The next change is shown without the mark RESTORED.
     scratch.ok(&["prompt", "update", "review", "--content", "Look for bugs again."]);
     screen.wait("Look for bugs again.");
     screen.wait_until(|text| !text.contains("RESTORED"), "the state is as usual");

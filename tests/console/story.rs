@@ -17,7 +17,7 @@ use crate::workflow::{ask, runs};
 
 const SIZE: (u16, u16) = (90, 30);
 
-/// The agent's draft. The name of an input is misspelt in it.
+/// The agent's draft. It misspells the name of an input.
 const DRAFT: &str = "\
 # An app with a small database
 workflow: app_with_db

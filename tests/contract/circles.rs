@@ -2,8 +2,7 @@
 //!
 //! Every source file is parsed. A path to another module of the same crate is an edge, also inside a macro. Code that
 //! is compiled only for tests does not count. Neither do the tables `DOMAIN` and `OPS`, because they only list what a
-//! module offers, as `mod` lines do. Nor does `Domains`, in which a context passes these tables on to the code that it
-//! runs.
+//! module offers, as `mod` lines do. Paths with `Domains`, the type that holds these tables, do not count either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -30,7 +30,7 @@ impl Module {
     }
 }
 
-/// Returns the modules in a folder by name, except tests.
+/// Returns the modules in a folder except tests, ordered by name.
 fn modules(folder: &Path) -> Vec<(String, Module)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {

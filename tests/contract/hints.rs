@@ -3,7 +3,7 @@
 use mcpkg::mcp::hints::Reader;
 use mcpkg_core::op::{Entry, Surface};
 
-/// The text of a hint.
+/// A hint in the sources.
 struct Written {
     file: String,
     text: String,
@@ -27,7 +27,7 @@ fn written() -> Vec<Written> {
     found
 }
 
-/// Returns the string literals in the arguments that begin here, up to the closing parenthesis.
+/// Returns the string literals in the arguments of a call. `source` begins after the opening parenthesis.
 fn literals(source: &str) -> Vec<String> {
     let (mut found, mut depth) = (Vec::new(), 1);
     let mut rest = source.chars().peekable();

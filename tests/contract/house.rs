@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The crates, from the lowest up. A crate may use those before it. The last five are the domains, of which only
-/// `content` is used by others.
+/// The crates, from the lowest up. A crate may use only crates that come before it, at most up to `content`.
 const CRATES: [&str; 10] =
     ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow", "console"];
 
@@ -245,7 +244,7 @@ fn only_the_shell_prints() {
     }
 }
 
-/// A text joined from lines may contain a line break from a value, which would look like a line of mcpkg.
+/// In a text joined from lines, a line break in a value would look like a new line by mcpkg.
 #[test]
 fn questions_to_a_person_are_made_of_lines() {
     for (path, text) in sources() {

@@ -507,8 +507,8 @@ fn every_command_keeps_to_the_schema() {
     for command in ["show", "diff", "validate", "plan", "edit", "reject"] {
         run(&["draft", command, &draft]);
     }
-    // Only an agent can make a request, and consent, trust and runs of workflows need a terminal. The output about
-    // Sigstore's trust root depends on a Cargo feature.
+    // Commands that this test cannot run. Only an agent can make a request; consents, trust and workflow runs need a
+    // terminal. The output of `tool trust root` depends on a Cargo feature.
     let unseen = [
         "ask",
         "plugin-add",

@@ -14,7 +14,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the paths of all files below a folder with this ending, relative to the repository.
+/// Returns the paths of all files with this ending below a folder, relative to the repository.
 fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
@@ -293,8 +293,8 @@ fn hints_name_commands_that_are_accepted() {
             });
         for found in quoted.captures_iter(&lines) {
             let command = found[1].replace("\\\"", "\"");
-            // An inserted value that directly follows a word is an optional option. One that stands alone is a value,
-            // or one of several words.
+            // `{}` directly after a word stands for an optional option. Alone, it stands for a value or for one of
+            // several words.
             let command = behind.replace_all(&command, "$1").into_owned();
             let taken = |first: &str| {
                 let command = filled.replace(&command, first);

@@ -116,7 +116,8 @@ fn draw(shown: &str, scratch: &Scratch, name: &str) {
     }
 }
 
-/// Returns a terminal with the rules, a command and a skill of a team, and a repository that has none of them yet.
+/// Returns a terminal. Its scratch folder has a team's rules, command and skill, and a repository that does not have
+/// them yet.
 fn shop() -> Terminal {
     let terminal = Terminal::new("code/shop");
     let scratch = &terminal.scratch;

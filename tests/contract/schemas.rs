@@ -90,7 +90,7 @@ fn the_contracts_tools_come_first_in_its_order_with_its_schemas() {
             .iter()
             .map(|(name, property)| (name.as_str(), property.clone()))
             .collect();
-        // Our only additional property comes last.
+        // `arguments` is mcpkg's only additional property, and comes last.
         if found.last().is_some_and(|(name, _)| *name == "arguments") {
             found.pop();
         }

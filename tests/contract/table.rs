@@ -240,7 +240,7 @@ fn the_instructions_say_how_to_reach_tools_that_are_not_listed() {
     assert!(told.contains("For other operations") && told.contains("use search_commands, then execute"), "{told}");
     // Agents refuse to call tools that are not listed, so a list of names would be useless.
     assert!(!told.contains("by name") && !told.contains("smctl_") && told.len() < 1600, "{} bytes: {told}", told.len());
-    // Other clients can call tools that are not listed.
+    // The server still answers a call of a tool that is not listed.
     let (text, failed) = client.call("validate_skills", json!({}));
     assert!(!failed, "{text}");
     client.finish();

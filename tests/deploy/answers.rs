@@ -11,7 +11,7 @@ pub fn tool(client: &mut Client, name: &str, arguments: Value) -> Value {
     checked(name, &result)
 }
 
-/// Returns the envelope of a tool's result, after the same checks.
+/// Returns the envelope of a tool's result, after the checks of [`tool`].
 #[track_caller]
 pub fn checked(name: &str, result: &Value) -> Value {
     let text: Value = serde_json::from_str(word(&result["content"][0]["text"])).expect("an envelope");

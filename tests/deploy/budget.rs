@@ -6,7 +6,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
 impl Place {
-    /// Returns what a command reports that a target loads: the bytes, and the files relative to the scratch folder.
+    /// Returns the bytes and the files that a target loads, as a command reports them.
     fn loaded(&self, arguments: &[&str], target: &str) -> (u64, Vec<String>) {
         let data = self.data(arguments);
         let budgets = data["budget"].as_array().expect("a list");
@@ -122,8 +122,8 @@ fn a5_a_plan_warns_of_what_codex_would_cut() {
 }
 
 impl Place {
-    /// Returns what a command reports that a target lists: the numbers of skills, commands and subagents, and their
-    /// bytes in total.
+    /// Returns the numbers of skills, commands and subagents that a target lists, and their bytes in total, as a
+    /// command reports them.
     fn listed(&self, arguments: &[&str], target: &str) -> (u64, u64, u64, u64) {
         let data = self.data(arguments);
         let budgets = data["budget"].as_array().expect("a list");
@@ -183,7 +183,7 @@ fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
             assert_eq!(place.listed(&[command], target), (skills, 0, 0, bytes), "{command} {target}");
         }
     }
-    // The user's own skill counts too. A removed skill does not count after the deploy.
+    // The user's own skill counts too. In the plan, a removed skill no longer counts.
     place.write("root/.agents/skills/mine/SKILL.md", "---\nname: mine\ndescription: Mine\n---\nx\n");
     place.ok(&["module", "remove", "skill:tidy"]);
     let (skills, of_all) = expected("gemini");

@@ -10,7 +10,7 @@ use crate::deploy::place::Place;
 #[test]
 fn a_skill_wins_over_a_command_of_its_name() {
     let place = Place::with_project();
-    // In Codex and VS Code, a skill already has the folder that the command would get.
+    // Codex and VS Code get commands as skills, but a skill of this name already exists.
     place.prompt("tidy", "Tidy up.\n");
     for command in ["plan", "diff", "preview", "status"] {
         place.data(&[command]);

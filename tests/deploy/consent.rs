@@ -1,5 +1,5 @@
-//! Tests how a person consents: in the shell, through the client over stdio in both protocol eras, and over HTTP with a
-//! key that may consent.
+//! Tests how a person consents: in the shell, through the client over stdio with and without a handshake, and over HTTP
+//! with a key that may consent.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn with_forms(place: &Place) -> Client {
     client
 }
 
-/// Adds the metadata of a 2026-07-28 client that supports forms to a call's parameters.
+/// Adds to a call's parameters what a client of protocol 2026-07-28 sends if it supports forms.
 fn modern(mut params: Value) -> Value {
     params["_meta"] = modern_meta();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
@@ -171,7 +171,7 @@ fn an_apply_without_a_token_asks_the_user_if_the_client_supports_it() {
     let envelope = checked("deploy_apply", &client.answer(&json!(id))["result"]);
     assert_eq!(envelope["data"]["applied"], true, "{envelope:#}");
     assert_ne!(place.tree(), before);
-    // Contract 000's refusals come first, without asking anybody.
+    // The deploy contract (000) refuses a call without `yes` first, without asking anybody.
     let refused = client.result("tools/call", json!({ "name": "deploy_apply", "arguments": {} }));
     assert_eq!(checked("deploy_apply", &refused)["errors"][0]["code"], "E_CONFIRM_REQUIRED");
     client.finish();

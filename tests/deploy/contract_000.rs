@@ -1,5 +1,5 @@
-//! Tests contract 000's tools: their names, their exact schemas, and which arguments they accept and refuse. This
-//! includes the original's defects D33 to D35 and D39.
+//! Tests contract 000's tools: their names, their exact schemas, and which arguments they accept and refuse. Also tests
+//! that agentpack's defects D33 to D35 and D39 are fixed.
 
 use mcpkg_core::op::Entry;
 use mcpkg_deploy::targets::Target;

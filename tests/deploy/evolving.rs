@@ -224,7 +224,7 @@ fn the_note_of_a_decision_is_shown_if_the_same_change_is_proposed_again() {
     let before = &again["data"]["proposals"][0]["decided_before"];
     assert_eq!((&before["state"], before["id"].to_string()), (&json!("rejected"), first), "{again:#}");
     assert!(again["warnings"].to_string().contains("was rejected: \\\"keep the"), "{again:#}");
-    // A different change has no note. Neither has a decision that was made without one.
+    // A different change does not show the note of the earlier decision.
     place.write(path, "Review, changed otherwise.\n");
     let other = propose();
     assert!(other["data"]["proposals"][0].get("decided_before").is_none(), "{other:#}");
@@ -268,7 +268,7 @@ fn single_hunks_of_a_change_are_accepted_and_the_others_stay_proposed() {
     assert_eq!(place.ok(&["prompt", "show", "review"]), now.replace("Line 20.\n", ""));
     let open = place.data(&["evolve", "list"]);
     assert_eq!(open["proposals"], json!([]), "{open:#}");
-    // A decided proposal has no hunks to choose from.
+    // A decided proposal cannot be accepted again, not even in part.
     let ran = place.run(&["evolve", "accept", &id, "--hunks", "1"]);
     assert!(ran.status != 0 && ran.stderr.contains("was already accepted"), "{ran}");
 }

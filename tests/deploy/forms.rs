@@ -120,7 +120,7 @@ fn only_cursor_gets_rules_that_apply_by_description_or_by_hand() {
     place.deploy(&[]);
     assert_eq!(place.written(), ".cursor/rules/py.mdc: ---\\nalwaysApply: false\\n---\\n\\nType it.\\n\n");
     assert_eq!(place.left_out(&[]), others.map(|target| format!("{target} by_hand")));
-    // Cursor applies such a rule by its description, so a rule without one is left out.
+    // Cursor picks a `described` rule by its description, so a rule without a description is left out.
     place.applies(EVERYBODY, &["--applies", "described"]);
     place.deploy(&[]);
     assert!(place.left_out(&[]).contains(&"cursor no_description".to_owned()));
@@ -218,7 +218,7 @@ fn a_rule_goes_back_to_its_own_agent_unchanged() {
         let target = if agent == "copilot" { "vscode" } else { agent };
         place.deploy(&["--target", target]);
         assert_eq!(place.read(&format!("root/{path}")), text, "{agent}");
-        // The files for the other agents contain none of the target's own keys.
+        // The files for other agents contain no keys of the rule's own agent.
         for other in ["claude_code", "cursor", "vscode"].into_iter().filter(|other| *other != target) {
             place.data(&["rollback", "--to", "pristine", "--yes"]);
             place.deploy(&["--target", other]);
@@ -230,7 +230,7 @@ fn a_rule_goes_back_to_its_own_agent_unchanged() {
             );
         }
     }
-    // Only the agent that the rule came from supports manual use, so the rule is written only for that agent.
+    // VS Code gets a manual rule only if the rule came from VS Code.
     let place = Place::new();
     place.ok(&["project", "create", "p"]);
     place.instructions("ts", "Text\n");

@@ -98,7 +98,7 @@ fn a_token_is_valid_only_for_the_plan_that_was_shown() {
     assert_eq!(error["details"]["mismatch_kind"], "plan_changed", "{error:#}");
     std::fs::remove_dir_all(place.root().join(".claude")).expect("a folder");
     assert_eq!(place.tree(), before);
-    // Once the plan is as shown again, the token is valid again.
+    // Once the plan is again the one that was shown, the token is valid again.
     assert_eq!(tool_data(&mut client, "deploy_apply", apply)["applied"], true);
     client.finish();
 }

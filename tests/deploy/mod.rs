@@ -1,5 +1,5 @@
-//! Tests contract 000 in temporary homes and roots: fixes of the original's defects by their numbers, its tools and its
-//! tokens.
+//! Tests contract 000 in temporary homes and roots: its tools, its tokens, and fixes of agentpack's defects, which have
+//! numbers such as D13.
 
 mod answers;
 mod attributes;

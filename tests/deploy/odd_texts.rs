@@ -4,7 +4,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::{Place, Tree};
 use crate::support::Scratch;
 
-/// Instructions with the word `core` to be edited.
+/// Instructions in which a user edits the word `core`.
 const TEXTS: [&str; 11] = [
     "core",
     "core\n",

@@ -151,7 +151,7 @@ fn j8_an_agent_deploys_over_mcp_with_the_server_restarted_between_plan_and_apply
     assert_eq!(code(&refused), "E_CONFIRM_TOKEN_MISMATCH");
     assert_eq!(refused["errors"][0]["details"]["mismatch_kind"], "plan_changed");
     ground.ok(&["prompt", "delete", "late", "--yes"]);
-    // The plan is as shown again, so the token works. Omitting `target` means the same as `all`.
+    // The plan is again the one that was shown, so the token works. Omitting `target` means the same as `all`.
     let applied = call(&mut server, "deploy_apply", json!({ "yes": true, "confirm_token": token }));
     assert_eq!(applied["data"]["applied"], true, "{applied:#}");
     let again = call(&mut server, "deploy_apply", json!({ "yes": true, "confirm_token": token }));

@@ -1,5 +1,5 @@
-//! Lists texts with secrets, and harmless texts that look similar. The tests of the redaction use them, including those
-//! in `src/`.
+//! Lists texts with secrets, and harmless texts that look similar. The tests of redaction use them, including the unit
+//! tests in `crates/base/src/redact/`.
 
 /// A line of a private key.
 pub const KEY_LINE: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm";

@@ -1,5 +1,5 @@
-//! Compares requests and answers for the original's paths with recorded ones in
-//! `tests/fixtures/registry/exchanges.json`.
+//! Compares requests and answers with recorded ones in `tests/fixtures/registry/exchanges.json`, for the paths of
+//! Enact's registry, which mcpkg's registry is compatible with.
 //!
 //! The server must give these answers. The client must make these requests and accept these answers. The file contains
 //! words in angle brackets for values that differ between runs, such as times. `UPDATE_DOCS=1` records the answers
@@ -197,8 +197,9 @@ struct Replay {
 }
 
 impl Replay {
-    /// Returns the recorded answer to a request. For a read, this is an answer that was recorded after the last change and
-    /// before the next one, or else the newest older answer. For a change, this is the next answer, or else the last.
+    /// Returns the recorded answer to a request. Several answers may be recorded for one request. A read gets the first
+    /// one between the last change and the next change, or else the newest one before. A change gets the first one
+    /// after the last change, or else the final one.
     fn answer(&mut self, method: &str, path: &str, body: Vec<u8>) -> Vec<u8> {
         let same = |exchange: &Value| exchange["ask"]["method"] == method && exchange["ask"]["path"] == path;
         let all: Vec<usize> = (0..self.exchanges.len()).filter(|n| same(&self.exchanges[*n])).collect();
@@ -309,7 +310,7 @@ fn the_client_makes_the_recorded_requests_and_accepts_the_answers() {
     assert!(has(b"name=\"raw_manifest\"\r\n\r\nname: alice/weather\n") && has(b"name=\"manifest\"; filename="));
 }
 
-/// The fields of each answer according to the original's documentation.
+/// The fields of each answer according to the documentation of Enact's registry.
 const MEMBERS: [(&str, &[&str]); 6] = [
     ("search", &["tools", "total", "limit", "offset", "search_type"]),
     (

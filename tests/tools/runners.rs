@@ -46,7 +46,7 @@ fn x36_without_a_runner_nothing_runs() {
     let runners =
         json!([{ "runner": "bubblewrap", "reason": "bubblewrap is not installed: there is no `bwrap` on PATH" }]);
     assert_eq!(refused["details"]["runners"], runners);
-    // An outdated bubblewrap reports this itself.
+    // An outdated bubblewrap fails with an unknown option, so the reason names the version that is needed.
     let old = [("bwrap", "echo 'bwrap: Unknown option --disable-userns' >&2; exit 1")];
     let refused = error(&run_with(&scratch, &old, &[]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
@@ -264,7 +264,7 @@ fn unsandboxed_runs_need_a_setting_and_a_grant_and_never_happen_over_http() {
     let stdout = free["stdout"].as_str().expect("a text");
     assert!(stdout.starts_with("PRIVATEits own\n") && !stdout.contains("CARGO"), "{stdout}");
     assert_eq!(free["files"][0]["path"], "left.txt");
-    // Detached processes end with the run, and changes they made to the tool's files are gone.
+    // Detached processes end with the run, and the tool's changes to its own files are gone.
     eventually("no process is left", || (running("sleep 5550000.25") == 0).then_some(()));
     let again: Value = serde_json::from_str(&run(&scratch).stdout).expect("JSON");
     assert_eq!(again["stdout"], free["stdout"]);

@@ -15,7 +15,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// Starts a team. `arguments` are more arguments for `serve`.
+    /// Starts a team's server. `arguments` are additional arguments for `serve`.
     pub fn start(arguments: &[&str]) -> Self {
         let scratch = Scratch::with_database();
         let server = Self::serve(&scratch, arguments);
@@ -52,7 +52,7 @@ impl Team {
         self.server.send(&request.body(body.to_string()))
     }
 
-    /// Publishes the package in a folder as a form. Returns the response.
+    /// Packs a folder and publishes the package with a form upload. Returns the response.
     #[track_caller]
     pub fn publish(&self, folder: &Path, visibility: &str, key: Option<&str>) -> Response {
         let opened = archive::pack(folder).expect("an archive").opened;
@@ -118,7 +118,7 @@ pub fn body(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {}", response.text()))
 }
 
-/// Returns the status and the error code of a refusal. Checks that it has the format of the original's errors.
+/// Returns the status and the error code of a refusal. Checks that it has the error format of Enact's registry.
 #[track_caller]
 pub fn refused(response: &Response) -> (u16, String) {
     let body = body(response);

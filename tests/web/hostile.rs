@@ -1,5 +1,5 @@
-//! Tests that text by others is shown as text on every page: it cannot add a tag, an attribute, a script or a foreign
-//! link.
+//! Tests that text from others is shown as text on every page: it cannot add a tag, an attribute, a script or a link to
+//! another site.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ pub fn fill(context: &Context) -> mcpkg_base::error::Result<()> {
             "Prompt with arguments: arg1='{{ arg1 }}', arg2='{{ arg2 }}'",
             json!([argument("arg1"), argument("arg2")]),
         ),
-        // The provider answers these three. The rows only make the list contain them.
+        // The provider in `tools.rs` answers these three prompts. The rows only put them in the list.
         ("test_prompt_with_embedded_resource", "{{ resourceUri }}", json!([argument("resourceUri")])),
         ("test_prompt_with_image", "An image.", json!([])),
         ("test_input_required_result_prompt", "A prompt that asks.", json!([])),
@@ -62,7 +62,7 @@ pub fn fill(context: &Context) -> mcpkg_base::error::Result<()> {
     )
 }
 
-/// Runs an operation with an agent's arguments.
+/// Runs an operation with JSON arguments, like a call by an agent.
 pub fn run(context: &Context, command: &[&str], arguments: Value) -> mcpkg_base::error::Result<()> {
     let found = mcpkg::DOMAINS.operations().find(|entry| entry.cli == command);
     let entry = found.ok_or_else(|| mcpkg_base::error::Error::internal(format!("no operation {command:?}")))?;

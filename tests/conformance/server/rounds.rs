@@ -1,7 +1,7 @@
 //! The tools and the prompt that need several rounds, as defined in MCP 2026-07-28: the client repeats the request with
 //! the requested input.
 //!
-//! The client carries a tool's state. The state is signed, so that a change is detected.
+//! Between the rounds, the client keeps a tool's state. The state is signed, so that a change is detected.
 
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, ErrorCode, InputRequiredResult};

@@ -101,7 +101,7 @@ impl State {
         Given { responses, state, capabilities: context.meta.client_capabilities(), secret: &self.secret }
     }
 
-    /// Records in the trail that the tools changed, as an installation does.
+    /// Records an event that the tools changed, as installing a tool does.
     fn change_tools(&self) -> Result<CallToolResponse, ErrorData> {
         self.changes.fetch_add(1, Ordering::Relaxed);
         let event = NewEvent {
@@ -301,7 +301,7 @@ fn failed(error: mcpkg_base::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// Answers a tool that requires a client with sampling.
+/// Answers a call of the tool that requires sampling. Fails if the client does not support sampling.
 fn missing(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
     if context.meta.client_capabilities().is_some_and(|can| can.sampling.is_some()) {
         return Ok(text("The client has sampling"));

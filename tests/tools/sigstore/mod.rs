@@ -12,7 +12,7 @@ use mcpkg_registry::trust::statement::{self, Says};
 use mcpkg_registry::trust::{Rules, Subject, Verdict};
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
-/// Returns the archive of these tests.
+/// Returns the name, version and digest of the archive that these tests use.
 fn subject() -> Subject {
     Subject { name: "alice/weather".to_owned(), version: "1.0.0".to_owned(), sha256: [0xab; 32] }
 }
@@ -22,7 +22,7 @@ fn made() -> String {
     statement::write(&subject(), None, &Says::Made, None, 0)
 }
 
-/// Returns the verdict about the archive with this bundle, if one identity is trusted for everything.
+/// Returns the verdict on the archive with this bundle, when `trusted` is the only trusted identity, for all tools.
 fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
     let row = TrustedRow {
         identity: trusted.to_owned(),
