@@ -1,4 +1,4 @@
-//! Tests that defects of agentpack, the original, are fixed: how users' edits of deployed files are handled (D13 to D19).
+//! Tests that agentpack's defects D13 to D19 are fixed: how users' edits of deployed files are handled.
 
 use serde_json::json;
 

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::deploy::answers::word;
 use crate::support::{Client, Ran, Scratch, tool};
 
-/// A temporary place to deploy to. It reads and writes nothing of the user's.
+/// A temporary place to deploy to. Commands in it neither read nor write the user's own files.
 pub struct Place {
     pub scratch: Scratch,
 }
 
-/// The address of a git source.
+/// The URL of the git source of [`Place::with_git_source`].
 pub const UPSTREAM: &str = "https://git.invalid/upstream";
 
 /// The content of a folder, by path: files with mode and bytes, links, and empty folders.
@@ -36,7 +36,7 @@ impl Place {
         place
     }
 
-    /// Creates a place with the selected project `p`: an instructions module, a command, and a skill with a program.
+    /// Creates a place with the selected project `p`, which has instructions, a command and a skill.
     pub fn with_project() -> Self {
         let place = Self::on(Scratch::with_project_here());
         place.instructions("style", "Be brief.\n");

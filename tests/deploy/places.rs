@@ -1,4 +1,4 @@
-//! Tests that defects of agentpack, the original, are fixed: which files belong to which deploy (D1, D2, D6 to D9).
+//! Tests that agentpack's defects D1, D2 and D6 to D9 are fixed: which files belong to which deploy.
 
 use mcpkg_deploy::targets::Target;
 
@@ -147,7 +147,7 @@ fn d09_a_deploy_leaves_another_sources_files_in_the_same_folder_alone() {
     assert!(place.planned(&[]).iter().all(|line| line.ends_with("review.md") || line.contains("review/SKILL.md")));
     place.deploy(&["-p", "p"]);
     assert!(!place.exists("root/.claude/commands/review.md") && place.exists("root/.claude/commands/ship.md"));
-    // A file that both projects want belongs to the first. The second needs `--adopt`.
+    // A file that both projects want belongs to the project that deployed it first. The other one needs `--adopt`.
     place.ok(&["-p", "q", "prompt", "create", "both", "Of q.\n"]);
     place.deploy(&["-p", "q"]);
     place.prompt("both", "Of p.\n");
@@ -235,7 +235,7 @@ fn d08_a_later_file_of_two_targets_stays_for_the_one_that_is_not_rolled_back() {
     place.data(&["rollback", "--to", &cursor, "--yes"]);
     assert!(place.exists("root/.agents/skills/tidy/SKILL.md"), "codex reads it");
     assert!(place.exists("root/.agents/skills/review/SKILL.md") && place.exists("root/.claude/commands/review.md"));
-    // A shared file has only one text: that of the snapshot. Codex still keeps the file.
+    // A shared file can have only one text. After the rollback, it is the snapshot's text, also for Codex.
     assert!(place.read("root/AGENTS.md").contains("Be brief."));
     place.data(&["rollback", "--to", "pristine", "--target", "cursor", "--yes"]);
     assert!(place.exists("root/AGENTS.md"), "codex reads it");

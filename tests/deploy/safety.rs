@@ -1,4 +1,4 @@
-//! Tests that defects of agentpack, the original, are fixed: which files are written (D3 to D5, D10 to D12).
+//! Tests that agentpack's defects D3 to D5 and D10 to D12 are fixed: which files are written.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;

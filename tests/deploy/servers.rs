@@ -179,7 +179,7 @@ fn a36_files_that_opencode_writes_into_its_folder_are_not_extra() {
         }
         let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
         assert_eq!(status["drift"], json!([]), "{status:#}");
-        // A file of the user's among the deployed files is reported as extra.
+        // The user's own file among the deployed files is reported as extra.
         place.write(&format!("{folder}/command/mine.md"), "Mine.\n");
         let status = place.data(&["status", "--extras", "--target", "opencode", "--scope", scope]);
         assert_eq!(status["drift"].as_array().map(Vec::len), Some(1), "{status:#}");

@@ -1,5 +1,5 @@
-//! Tests skills: how each agent treats one, what is rewritten because an agent would reject it, and that it stays one
-//! skill.
+//! Tests skills: how each agent treats them, which parts mcpkg rewrites because an agent would reject them, and that
+//! copies stay one skill.
 
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ fn a17_skills_that_some_agents_reject_are_written_in_a_form_that_all_load() {
         assert_eq!(again["created"].as_array().map(Vec::len), Some(if project == "p" { 0 } else { 2 }), "{again:#}");
         assert_eq!(place.ok(&["-p", project, "skill", "show", "pdf"]).matches('\u{feff}').count(), 1, "{project}");
     }
-    // An edit of the text goes back to the original, without the repairs.
+    // The edit goes into the project's skill, without mcpkg's repairs.
     place.write("root/.agents/skills/pdf/SKILL.md", sound.replace("Text.", "More text."));
     let data = place.data(&["evolve", "propose", "--yes", "--target", "codex"]);
     place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);

@@ -1,5 +1,4 @@
-//! Tests a config repo made for agentpack (the original), with the files that agentpack deployed: users who switch keep
-//! them.
+//! Tests a config repo made for agentpack, with the files that agentpack deployed: users who switch to mcpkg keep them.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -56,7 +55,7 @@ fn switched() -> (Place, String) {
 }
 
 #[test]
-fn files_that_the_original_deployed_need_no_change() {
+fn files_that_agentpack_deployed_need_no_change() {
     let (place, repo) = switched();
     let before = place.tree();
     assert_eq!(place.planned(&["--repo", &repo]), [""; 0]);
@@ -72,7 +71,7 @@ fn files_that_the_original_deployed_need_no_change() {
 }
 
 #[test]
-fn a_change_since_the_original_deployed_needs_no_adopt_and_a_users_edit_does() {
+fn a_change_since_agentpack_deployed_needs_no_adopt_and_a_users_edit_does() {
     let (place, repo) = switched();
     for (id, text) in [("instructions:a", "Two\n"), ("prompt:p", "Two\n")] {
         place.module(id, text);

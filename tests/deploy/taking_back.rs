@@ -1,4 +1,4 @@
-//! Tests rollbacks over files that a user changed (defects D5 and D6 of agentpack, the original).
+//! Tests rollbacks over files that a user changed, and that agentpack's defects D5 and D6 are fixed there.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Tests targets that contract 000 does not know, such as Gemini and Copilot. Each gets its own format, and no text
-//! twice.
+//! Tests targets that contract 000 does not know, such as Gemini and Copilot. Each gets its own format, and no text is
+//! written twice.
 
 use insta::assert_snapshot;
 use mcpkg_deploy::targets::Target;
@@ -152,8 +152,7 @@ fn a14_a_rule_is_written_once_for_all_agents_that_read_it() {
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     place.deploy(&[]);
     assert_eq!(place.files(), ["root/.github/instructions/py.instructions.md"]);
-    // In a subfolder, each agent reads the text from the file name that it knows. If needed, that file imports
-    // AGENTS.md.
+    // In a subfolder, each agent gets the text in a file with a name that it reads. GEMINI.md imports AGENTS.md.
     let place = self::place();
     place.all_on();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
@@ -340,7 +339,7 @@ fn in_the_users_own_folders_each_agent_has_its_own_file() {
 #[test]
 fn a1_a2_a6_and_a19_are_reported_by_doctor_and_status() {
     let place = place();
-    // VS Code reads both CLAUDE.local.md and rules of Claude Code.
+    // VS Code also reads CLAUDE.local.md and Claude Code's rules, so leave it out.
     place.ok(&["target", "disable", "vscode"]);
     place.instructions("style", "Be brief.\n");
     place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: d\n---\nTidy.\n");

@@ -215,7 +215,7 @@ fn over_http_only_the_key_that_made_a_task_can_see_it() {
         server.open(&asked(&mine, "subscriptions/listen", json!({ "notifications": { "taskIds": [plan["taskId"]] } })));
     assert_eq!(stream.message()["params"]["notifications"]["taskIds"][0], plan["taskId"]);
     assert_eq!(stream.message()["params"]["status"], "working");
-    // For another key, the task does not exist: it cannot watch, poll, answer or cancel it.
+    // For another key, the task does not exist. With that key, it cannot be watched, polled, answered or cancelled.
     let strangers = server.open(&asked(
         &other,
         "subscriptions/listen",

@@ -1,4 +1,4 @@
-//! Tests that defects of agentpack, the original, are fixed: messages and refusals (D20 to D23, D26, D36 to D38).
+//! Tests that agentpack's defects D20 to D23, D26 and D36 to D38 are fixed: messages and refusals.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Tests that defects of agentpack, the original, are fixed: what a deploy does, stores and applies (D24, D25, D27 to D32).
+//! Tests that agentpack's defects D24, D25 and D27 to D32 are fixed: what a deploy does, stores and applies.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -91,7 +91,8 @@ fn d29_exactly_the_plan_that_was_confirmed_is_applied() {
     let place = Place::with_git_source(&["cursor: project"]);
     let repo = place.repo().display().to_string();
     let token = place.data(&["deploy", "--repo", &repo])["confirm_token"].clone();
-    // While the apply looks up the branch of the last module, somebody changes the first one, which was read before.
+    // While the apply looks up the branch of the last module, somebody changes the first module, which the apply has
+    // already read.
     let module = place.repo().join("modules/instructions_a/AGENTS.md");
     let change = format!("case \"$*\" in *ls-remote*) echo Unreviewed > '{}';; esac", module.display());
     let path = watched_git(&place, &change);

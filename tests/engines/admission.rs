@@ -87,7 +87,7 @@ fn a_key_revoked_through_one_server_is_refused_by_another_at_its_next_read() {
     let shell = Shell::new(&world.address);
     let servers = [(); 2].map(|()| shell.serve(""));
     all(&servers, "/mcp", None, 200);
-    // When the first key exists, each request needs one.
+    // Once a key exists, every request needs a key.
     let lasting = shell.key(&["lasting"]);
     all(&servers, "/mcp", None, 401);
     all(&servers, "/mcp", Some(&lasting), 200);

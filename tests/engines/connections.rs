@@ -38,7 +38,7 @@ fn a_watch_whose_connection_ended_reports_what_it_missed() {
     drop(project);
 }
 
-/// A new connection listens like the one before.
+/// The watch's new connection listens for events, as the lost one did.
 #[test]
 fn a_watch_whose_connection_ended_reports_later_events() {
     let Some(world) = World::new() else { return };
@@ -119,7 +119,7 @@ fn many_readers_at_once_stay_within_the_limit_of_connections() {
         }
         most
     });
-    // Three connections for reading, and one that wrote.
+    // Up to three connections for reading, and one for writing.
     assert!((1..=4).contains(&most), "{most} connections");
 }
 

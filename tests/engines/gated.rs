@@ -16,8 +16,8 @@ use crate::support::{Client, Scratch, eventually};
 use crate::workflow::faults::begun;
 use crate::workflow::runs::Ground;
 
-/// Starts a server with one database, and a gate in front of it. Returns `None` with a message if there is no
-/// PostgreSQL.
+/// Starts a PostgreSQL server with one database, and a proxy in front of it that can block connections. Returns `None`
+/// with a message if there is no PostgreSQL.
 fn gated() -> Option<(Server, Gate)> {
     let port = free_port();
     let server = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off", |_| {})?;

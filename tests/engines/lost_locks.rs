@@ -67,7 +67,7 @@ fn a_move_during_writes_of_a_server_loses_no_acknowledged_write() {
         let address = server.database();
         let here = Scratch::at(&address);
         here.ok(&["project", "create", "p"]);
-        // On other machines, the lock files of this one do not exist.
+        // `there` is another machine: it has none of the lock files of `here`.
         let there = Scratch::at(&address);
         let mut client = Client::start(&here, &["-p", "p"]).shake_hands("2025-06-18");
         write(&mut client, "first").expect("it is written");

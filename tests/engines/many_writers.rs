@@ -1,4 +1,4 @@
-//! Tests of writers of different projects, which wait for each other only at the commit.
+//! Tests of writers to different projects, which wait for each other only at the commit.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -35,7 +35,7 @@ fn write<T>(store: &Store, project: &str, f: impl FnOnce(&Db<'_>, &Project) -> R
     store.write_in(&selection(project), |db, project| f(db, &project?))
 }
 
-/// Returns a channel: the transaction waits at one end, and the other end lets it continue.
+/// Returns a channel on which one thread waits for another.
 fn halves() -> (Sender<()>, Receiver<()>) {
     channel()
 }

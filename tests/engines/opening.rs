@@ -106,7 +106,7 @@ fn take_back(world: &World) {
     ));
 }
 
-/// The index of version 1 indexed text without spaces as whole words.
+/// In version 1, the index took a text without spaces for one word.
 #[test]
 fn an_upgraded_index_finds_words_inside_a_text() {
     let Some(world) = World::new() else { return };
@@ -160,7 +160,7 @@ fn a_password_appears_nowhere() {
     for ran in printed {
         assert!(!ran.to_string().contains("s3cr3t"), "{ran}");
     }
-    // The agent could not connect without the password.
+    // mcpkg does not write a password into an agent's file, and without it the agent could not connect.
     let refused = run(&named, &["client", "add", "cursor"]);
     assert!(refused.status == 2 && refused.stderr.contains("contains a password"), "{refused}");
     let trail = world.query("SELECT subject || actor || kind FROM mcpkg.event");

@@ -56,8 +56,8 @@ fn the_space_is_given_back_while_servers_read_and_write() {
         is_over.store(true, Ordering::Relaxed);
         (before, after)
     });
-    // What was written in the meantime is still in the WAL, so the file alone does not show the size that is needed. A
-    // backup contains everything that is needed and nothing else.
+    // The clients' writes are still in the WAL, so the file's size does not show how much space is needed. A backup
+    // contains exactly what is needed.
     scratch.ok(&["backup", "needed.db"]);
     let needed = std::fs::metadata(scratch.path().join("needed.db")).expect("a backup").len();
     assert!(before > needed * 3 / 2, "there was nothing to give back: {before} bytes, of which {needed} are needed");

@@ -21,7 +21,7 @@ fn at_rest() -> (Scratch, Vec<u8>) {
     (scratch, bytes)
 }
 
-/// Checks that every command, and a server, refuses the file with `code` and leaves it unchanged.
+/// Checks that commands and a server refuse the file with `code`, and leave it unchanged.
 #[track_caller]
 fn assert_untouched(scratch: &Scratch, code: &str) {
     let before = fs::read(scratch.db()).ok();
@@ -121,7 +121,7 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
         assert!(deep.stderr.contains(named), "{deep}");
     }
     assert!(!deep.stderr.contains("sound'"), "{deep}");
-    // Editing a damaged template repairs nothing.
+    // `doctor` suggests a restore, because editing a damaged template would not repair it.
     let found = scratch.run(&["--json", "doctor"]);
     let found: Value = serde_json::from_str(&found.stdout).expect("findings");
     let is_filled = |finding: &&Value| finding["what"].as_str().is_some_and(|what| what.contains("'filled'"));

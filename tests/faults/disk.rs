@@ -96,7 +96,7 @@ fn f06_a_full_disk_refuses_writes_and_serves_reads() {
         assert_eq!(got["messages"][0]["content"]["text"], "as it was");
     }
     assert_eq!(client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").len(), 1);
-    // Run commands in a shell while the server runs. The commands below run without a server.
+    // These commands run next to the server. Further down, commands run without a server.
     assert_eq!(scratch.ok(&["prompt", "show", "before"]), "as it was");
     assert_refused(&scratch, &["prompt", "create", "shell", &content_of("shell", 90_000)], "E_DISK_FULL");
     assert_refused(&scratch, &["backup", "copy.db"], "E_DISK_FULL");
@@ -203,7 +203,7 @@ fn a_server_that_began_without_write_access_writes_once_it_may() {
     eventually("it is written", || (!write(&mut client).1).then_some(()));
     let names: Vec<_> = client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").clone();
     assert_eq!(names.len(), 2, "{names:?}");
-    // From then on, the server also reads what others write.
+    // Now the server also reads what others write.
     scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
     let got = client.result("prompts/get", json!({ "name": "before" }));
     assert_eq!(got["messages"][0]["content"]["text"], "newer");

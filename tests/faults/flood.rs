@@ -85,7 +85,7 @@ fn f23_a_gib_goes_in_and_out_in_little_memory_and_no_answer_carries_it() {
     write_large(&scratch.path().join("large.bin"), size);
     scratch.ok(&["prompt", "create", "n", "x"]);
     // The address space of the process is smaller than the resource. With more malloc arenas, the C library would
-    // reserve all of it, and there would be none left to start a thread.
+    // reserve so much of it that no thread could start.
     let limited = || {
         let mut command = scratch.command_under(&["prlimit", &format!("--as={}", 200 << 20), "--"]);
         command.env("MALLOC_ARENA_MAX", "1");
@@ -165,6 +165,6 @@ fn a_long_line_without_an_end_is_bounded() {
     server.write(request(3, "prompts/list", &json!({})));
     assert_eq!(server.answer()["id"], 3);
     let held = memory(server.pid(), "VmHWM");
-    // None of the 64 MiB is kept. Allow a few pages for the next answer.
+    // The server keeps nothing of the line's 64 MiB. Allow a few pages for the next answer.
     assert!(held < before + (8 << 10), "{before} KiB grew to {held} KiB");
 }

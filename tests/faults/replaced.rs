@@ -40,7 +40,7 @@ fn f27_a_server_notices_when_its_file_is_removed_and_when_it_returns() {
     let away = scratch.path().join("away.db");
     fs::rename(scratch.db(), &away).expect("a rename");
     assert_replaced(&mut client);
-    // A shell does not create a new database next to the WAL of the one that was moved.
+    // A shell command does not create a new database next to the old WAL.
     let ran = scratch.run(&["--json", "prompt", "list"]);
     assert!(super::fails(&ran, "E_DB_UNAVAILABLE"), "{ran}");
     assert!(!scratch.db().exists());

@@ -147,8 +147,8 @@ fn kill_9_at_each_step_of_update_leaves_what_was_or_what_is() {
     for (call, range, step) in [("pwrite64", 1..=61, 6), ("write", 1..=22, 4), ("rename", 1..=3, 1)] {
         for n in range.step_by(step * kill_stride()) {
             let scratch = Scratch::with_project();
-            // The source gets a new commit between `add` and `update`: for `add`, git reads an older state at the
-            // source's URL.
+            // The source gets a new commit between `add` and `update`: during `add`, a git setting redirects the
+            // source's URL to an older copy.
             let config = format!("[url \"file://{first}\"]\n\tinsteadOf = {}\n", upstream.url());
             let config = scratch.file("gitconfig", config);
             let mut add = scratch.command();
@@ -233,7 +233,7 @@ fn a_source_that_disappeared_is_reported_and_the_others_still_are() {
     assert_eq!(scratch.ok(&["resource", "show", MAIN]), skill("a", "one\n"), "what came stays");
     let ran = scratch.run(&["source", "outdated", "--check"]);
     assert_eq!(ran.status, 1, "that one cannot be reached says more than that another differs: {ran}");
-    // The content that was fetched before can still be locked, and installed from this user's mirror.
+    // The content that was fetched before can still be locked.
     scratch.ok(&["source", "lock"]);
 }
 

@@ -53,14 +53,14 @@ impl Changed {
         scratch.ok(&["import", "repo"]);
         scratch.ok(&["mcp", "add", "listed", "--", "x", "first"]);
         scratch.ok(&["sync", "team"]);
-        // Servers: one changed in the folder, one changed here in a file, one changed here in the manifest and renamed,
-        // one new here.
+        // `taken` is changed in the folder. In the project, `filed` and `listed` are changed, `listed` is also renamed,
+        // and `new` is created.
         scratch.file("team/.cursor/mcp.json", file("taken").replace("filed", "other"));
         scratch.ok(&["mcp", "set", "filed", "--", "x", "given"]);
         scratch.ok(&["mcp", "set", "listed", "--rename", "renamed", "--", "x", "given"]);
         scratch.ok(&["mcp", "add", "new", "--url", "https://new.example/mcp"]);
-        // Files: changed in the folder, changed here, changed on both sides, new here, new in the folder, changed only
-        // in the manifest.
+        // Files: changed in the folder, changed in the project, changed on both sides, new in the project, new in the
+        // folder, changed only in the manifest.
         scratch.file("team/r0.md", "taken\n");
         scratch.ok(&["prompt", "update", "p0", "--content", "given\n"]);
         scratch.file("team/r1.md", "1\nFIRST\nsecond\nthird\n");

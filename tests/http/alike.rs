@@ -1,4 +1,5 @@
-//! Tests that the same request gets the same answer on every transport, both from the front and from rmcp.
+//! Tests that the same request gets the same answer on every transport, both from mcpkg's fast path (the front) and
+//! from rmcp.
 
 use serde_json::{Value, json};
 

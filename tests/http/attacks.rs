@@ -332,8 +332,8 @@ fn idle_connections_do_not_block_a_server_with_few_descriptors() {
     lives(&server);
 }
 
-/// Returns what a model can read in a failed result, except the message, which depends on how the server noticed the
-/// loss.
+/// Returns what a model can read in a failed result, except the message: it depends on how the server noticed that the
+/// database is gone.
 fn failure(result: &serde_json::Value) -> (bool, bool, bool, serde_json::Value) {
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     let structured = &result["structuredContent"];

@@ -1,4 +1,4 @@
-//! Tests access keys over HTTP: which requests are admitted, what they may access, and the answers to the others.
+//! Tests access keys over HTTP: which requests are admitted, what they may access, and how others are refused.
 
 use serde_json::json;
 

@@ -132,7 +132,7 @@ fn a_client_that_opens_another_stream_gets_later_changes() {
     let first = listen();
     scratch.ok(&["prompt", "create", "a", "x"]);
     assert_eq!(first.message()["method"], PROMPTS);
-    // The client has lost its first stream: it neither reads nor closes it.
+    // The client has lost its first stream, so it neither reads it nor closes it.
     let second = listen();
     assert_eq!(std::iter::from_fn(|| first.raw()).last().as_deref(), Some(": the client listens on another stream"));
     second.messages(WHILE);

@@ -1,4 +1,4 @@
-//! Tests the real binary over HTTP: streamable HTTP in both eras, and the older HTTP with SSE.
+//! Tests the real binary over HTTP: streamable HTTP with and without a handshake, and the older HTTP with SSE.
 
 mod alike;
 mod attacks;

@@ -1,5 +1,5 @@
-//! Tests signing in with tokens of an issuer: which tokens are admitted, what they may access, and the answers to the
-//! others.
+//! Tests signing in with tokens of an issuer: which tokens are admitted, what they may access, and how others are
+//! refused.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Tests each endpoint of the HTTP transports, in both protocol eras.
+//! Tests each endpoint of the HTTP transports, with and without a handshake.
 
 use serde_json::json;
 

@@ -62,7 +62,7 @@ impl Ground {
     }
 }
 
-/// Returns the POST of a tool call of 2026-07-28 with a progress token.
+/// Returns the request for a tool call in protocol 2026-07-28, with a progress token.
 fn modern(params: &Value) -> Request {
     http::modern("/mcp", "tools/call", params.clone())
         .edited(|message| message["params"]["_meta"]["progressToken"] = json!("t"))

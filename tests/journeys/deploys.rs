@@ -206,7 +206,8 @@ fn every_agent_loads_cursors_rules_once_and_nothing_needs_adopt() {
     assert_eq!(times(&ground, &["AGENTS.md", ".cursor/rules/CLAUDE.mdc", style, ".cursor/rules/commits.mdc"]), [1; 4]);
     assert_eq!(times(&ground, &["AGENTS.override.md"]), [1; 4]);
     let rules = [".claude/rules/style.md", ".claude/rules/commits.md"];
-    // Claude Code reads AGENTS.md, which CLAUDE.md hides, by an import in a file that Copilot does not read.
+    // CLAUDE.md hides AGENTS.md from Claude Code. So `.claude/CLAUDE.md`, which Copilot does not read, imports
+    // AGENTS.md.
     assert_eq!(ground.read(".claude/CLAUDE.md").lines().nth(1), Some("@../AGENTS.md"));
     assert_eq!(times(&ground, &["CLAUDE.md", "AGENTS.md", rules[0], rules[1]]), [1; 4], "Claude Code and Copilot");
     assert_eq!(ground.read("GEMINI.md").lines().nth(1), Some("@AGENTS.override.md"));

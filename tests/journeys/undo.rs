@@ -166,7 +166,7 @@ fn an_event_is_left_out_with_a_reason() {
         ["stop: prompt a: shell changed it", "out: a: left out", "in: prompt b: delete it; its history stays"]
     );
     assert!(lines(&left)[0].starts_with("out: p: "), "{left}");
-    // The prompt's old name now belongs to another prompt.
+    // Another prompt has taken the name of the deleted prompt.
     scratch.ok(&["prompt", "delete", "b", "--yes"]);
     scratch.ok(&["prompt", "rename", "a", "b"]);
     let events = scratch.json(&["events", "--by", "shell", "-n", "2"]);

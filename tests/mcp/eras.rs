@@ -1,4 +1,4 @@
-//! Tests all protocol revisions, and that the front and rmcp give the same answers.
+//! Tests all protocol revisions, and that mcpkg's fast path (the front) and rmcp give the same answers.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn discover_may_come_before_initialize() {
     client.finish();
 }
 
-/// Returns the requests that the front and rmcp must answer alike.
+/// Returns the requests that the front and rmcp must answer in the same way.
 fn requests() -> Vec<(&'static str, Value)> {
     vec![
         ("prompts/list", json!({})),

@@ -120,7 +120,7 @@ fn a_prompt_of_any_name_is_a_skill_under_the_name_that_a_deploy_gives_it() {
         assert_eq!(std::fs::read_to_string(deployed).expect("a skill"), read["contents"][0]["text"]);
     }
     // If several prompts become the same skill, the prompt with exactly that name takes precedence, and otherwise the
-    // first by name. `skill validate` reports the others.
+    // one whose name sorts first. `skill validate` reports the others.
     scratch.ok(&["prompt", "create", "dotted_name", "Other"]);
     assert_eq!(names(&client.result("skills/list", json!({}))).len(), 4);
     assert!(client.call("get_skill", json!({ "name": "dotted-name" })).0.ends_with("\nDots"));

@@ -63,7 +63,8 @@ fn a_long_search_over_stdio_delays_no_other_request_and_gets_the_same_answer() {
     }
     let search = json!({ "name": "search_content", "arguments": { "query": "needle", "limit": 1000 } });
     let mut client = Client::legacy(&scratch, "2025-11-25");
-    // The front starts the first search itself. As that takes too long, it hands the second one over to rmcp directly.
+    // The front starts the first search itself. Because this search takes too long, it hands the second one directly to
+    // rmcp.
     for _ in 0..2 {
         let [searched, pinged] = [client.post("tools/call", search.clone()), client.post("ping", json!({}))];
         let answers = [(); 2].map(|()| match client.wait(DEADLINE) {

@@ -46,8 +46,8 @@ impl Project {
         self.of(kind).iter_mut().find(|item| item.live && item.newest().name == name)
     }
 
-    /// Returns the index of the item with this name. If there is none, returns the item that last wrote a revision
-    /// under this name.
+    /// Returns the index of the live item with this name, or else of the item that wrote the last revision under this
+    /// name.
     fn had(&mut self, kind: Kind, name: &str, order: &Order) -> Option<usize> {
         let items = self.of(kind);
         items
@@ -170,7 +170,7 @@ impl Model {
     }
 }
 
-/// Checks that the selected project is the same in the database and in the model.
+/// Checks that the database and the model have the same projects, and the same content in the selected project.
 fn assert_agrees(context: &Context, model: &mut Model) {
     let listed = run(context, &["project", "list"], json!({})).expect("projects");
     let names = |data: &Value, key: &str| -> Vec<String> {

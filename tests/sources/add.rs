@@ -121,7 +121,7 @@ fn a_folder_and_a_bundle_are_sources_too() {
     scratch.ok(&["source", "add", &bundle, "--prefix", "b", "--yes"]);
     assert_eq!(scratch.json(&["source", "show", "kit"])["kind"], "git");
     scratch.ok(&["resource", "show", "skill://b-pdf/SKILL.md"]);
-    // A folder is read as by an import: .gitignore excludes the skill that git does not track.
+    // A folder is read as in an import: .gitignore excludes the skill that git does not track.
     upstream.write("skills/own/SKILL.md", "---\nname: own\ndescription: Own\n---\n");
     let tree = upstream.tree().display().to_string();
     scratch.ok(&[&["source", "add", &tree, "--yes"], &ALL[..]].concat());
@@ -155,7 +155,7 @@ fn remove_leaves_the_items() {
     assert!(ran.status == 0 && ran.stdout.contains("the project keeps 9 items"), "{ran}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(0));
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
-    // After a project is deleted, nothing else keeps the content of its sources.
+    // After a project with a source is deleted, the database is sound.
     let upstream = kit();
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "source", "add", &upstream.url(), "--yes"]);

@@ -86,7 +86,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
         scratch.path().join(name).display().to_string()
     };
     let first = lock("first.lock");
-    // Returns the SHA-256 of each file as the source had it, without changes that were made here.
+    // Returns the SHA-256 of each file as the source had it, without changes that were made in the project.
     let read = || {
         let all = items(&scratch).as_array().expect("items").clone();
         all.into_iter().map(|item| (item["path"].clone(), item["sha256"].clone())).collect::<Vec<_>>()
@@ -105,7 +105,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     scratch.ok(&["source", "update"]);
     let second = lock("second.lock");
     let after = read();
-    // Go back to the first commit while keeping a change that was made here, and then forward again.
+    // Go back to the first commit, and then forward again. A change that was made in the project stays.
     scratch.ok(&["prompt", "update", "commit", "Mine.\n"]);
     let moved = install(&first);
     assert!(

@@ -47,7 +47,7 @@ fn skipped_files_are_reported_with_the_command_that_takes_them() {
         assert_eq!(scratch.run(&["resource", "show", gone]).status, 1, "{gone}");
     }
     scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
-    // An update keeps this choice.
+    // An update skips the same files.
     upstream.commit(&[("docs/more.md", "# More\n"), ("CLAUDE.md", "For us.\n"), ("AGENTS.md", "Changed.\n")]);
     assert_eq!(update(&scratch, &[])["items"], serde_json::json!([]));
     let documents = follow(&scratch, &added, UNREAD);
@@ -70,8 +70,7 @@ fn wildcards_do_not_match_files_for_contributors() {
     scratch.ok(&["source", "add", &upstream.url(), "--only", "*.md", "--yes"]);
     scratch.ok(&["resource", "show", "file:///kit/README.md"]);
     assert_eq!(scratch.run(&["resource", "show", "instructions://AGENTS.md"]).status, 1);
-    // A folder of the repository that is given with `--path` is taken with its instructions, and so are those of a
-    // user's own folder.
+    // With `--path`, the instructions in that folder are taken too. So are those in a user's own folder.
     let upstream = Upstream::new(&[("x/CLAUDE.md", "Of x.\n"), ("x/skills/a/SKILL.md", &skill("a", "x\n"))]);
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--path", "x", "--yes"]);

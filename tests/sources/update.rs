@@ -16,7 +16,7 @@ fn changes_of_both_sides_are_merged() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     assert_eq!(update(&scratch, &[])["state"], "current");
-    // The last line is changed here, and the first one upstream. Other files change on one side only.
+    // The last line is changed in the project, and the first one upstream. Other files change on one side only.
     let mine = scratch.file("mine", skill("pdf", "one\n\ntwo\n\nTHREE\n")).display().to_string();
     scratch.ok(&["resource", "update", "pdf.SKILL.md", &format!("@{mine}")]);
     scratch.ok(&["prompt", "update", "commit", "Commit here $ARGUMENTS\n"]);
@@ -49,7 +49,7 @@ fn a_conflict_is_proposed_until_a_person_decides() {
         assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/SKILL.md", "proposed")]));
         assert_eq!(text(&scratch, PDF), skill("pdf", "mine\n"), "what stands here stays");
         assert_eq!(proposals(&scratch), words(&[("change", PDF)]));
-        // Upstream changes other lines of the file. Its earlier change is not forgotten.
+        // Upstream changes the file again. The proposal still contains the earlier change.
         upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n\nmore\n")), ("commands/new.md", "New\n")]);
         let updated = update(&scratch, &[]);
         assert_eq!(done(&updated), words(&[("commands/new.md", "created"), ("skills/pdf/SKILL.md", "proposed")]));
@@ -286,7 +286,7 @@ fn the_last_server_of_an_agents_file_is_deleted_with_it() {
     let updated = done(&update(&scratch, &[]));
     assert!(updated.contains(&("mcp_server:x".to_owned(), "deleted".to_owned())), "{updated:?}");
     assert_eq!(scratch.json(&["mcp", "list"])["servers"].as_array().map(Vec::len), Some(0));
-    // A change that was made here is kept, and the deletion is proposed.
+    // A change that was made in the project is kept, and the deletion is proposed.
     upstream.commit(&[(".mcp.json", &file("{ \"y\": { \"command\": \"y\" } }"))]);
     update(&scratch, &[]);
     scratch.ok(&["mcp", "set", "y", "--description", "Mine"]);

@@ -1,4 +1,4 @@
-//! Tests of builds: which are kept, that their output is deleted with them, and which one is a repository's last build.
+//! Tests of builds: which ones are kept, when their output is deleted, and which one is a repository's last build.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::builds::{self, Begun, Ended, GROWING, Row};
@@ -11,7 +11,7 @@ use crate::support::Scratch;
 
 const NOW: i64 = 1_800_000_000_000;
 
-/// Returns a store with two workspaces, and their keys.
+/// Returns a store with two workspaces, and their row ids.
 fn store(scratch: &Scratch) -> (Store, [i64; 2]) {
     let store = scratch.store();
     let add = |db: &Db<'_>, root: &str| {

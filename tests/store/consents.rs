@@ -40,7 +40,7 @@ fn keyed(context: &Context, name: &str, consent: bool) -> Context {
     Context { caller, ..context.clone() }
 }
 
-/// Returns the context of this user at a terminal who consents, with the same clock.
+/// Returns the context of this user, who consents at a terminal. It has the same clock.
 fn person(context: &Context) -> Context {
     let ask: std::sync::Arc<mcpkg_core::op::Ask> = std::sync::Arc::new(|_, _| Ok(()));
     Context { caller: Caller::Shell, confirmation: Confirmation::Ask, ask, ..context.clone() }
@@ -122,8 +122,8 @@ fn nothing_that_an_agent_can_send_approves() {
     let inputs = json!({});
     let key = keyed(&context, "ci", false);
     let id = asked(&key, &inputs, "hash");
-    // The key cannot consent itself, another key does not see the request, and neither `--yes` nor a shell without a
-    // terminal is enough.
+    // The agent's own key may not consent, another key does not see the request, and neither `--yes` nor a shell
+    // without a terminal is enough.
     assert_eq!(request::approve(&key, id, State::Pending, None).expect_err("may not").code(), Code::TerminalRequired);
     assert_eq!(
         request::approve(&keyed(&context, "other", true), id, State::Pending, None).expect_err("not its own").code(),

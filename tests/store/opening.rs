@@ -1,4 +1,5 @@
-//! Tests of opening a database: what it creates, and what it refuses with which message, without changing the file.
+//! Tests of opening a database: what is created, which files are refused with which message, and that these files stay
+//! unchanged.
 
 use mcpkg_base::error::Code;
 use mcpkg_store::{Access, Store};

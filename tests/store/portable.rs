@@ -88,7 +88,7 @@ fn pieces_of(file: &str, source: &str, pieces: &mut Pieces) {
     }
 }
 
-/// Joins the string literals and the texts of the macros that are separated by commas in `source`.
+/// Joins the comma-separated parts of `source`: string literals, and the texts of macros.
 fn text_of(file: &str, source: &str, pieces: &Pieces) -> String {
     let mut text = String::new();
     let mut rest = source.trim_start();

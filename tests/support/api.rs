@@ -151,7 +151,7 @@ impl Api {
         *self.state() = State::default();
     }
 
-    /// From now on, answers 401 to each request with another `Authorization` header.
+    /// From now on, answers 401 unless a request has this `Authorization` header.
     pub fn require(&self, authorization: &str) {
         self.state().token = Some(authorization.to_owned());
     }

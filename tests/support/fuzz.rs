@@ -16,8 +16,8 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// Allows as many of `all` cases as [`seed::cases`] returns. If `MCPKG_FUZZ_SECONDS` is set, allows cases for that
-    /// many seconds instead.
+    /// Allows the number of cases that [`seed::cases`] returns for `all`. If `MCPKG_FUZZ_SECONDS` is set, allows cases
+    /// for that many seconds instead.
     pub fn new(name: &'static str, all: u32) -> Self {
         let seconds = std::env::var("MCPKG_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
         let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));

@@ -63,7 +63,7 @@ impl Scratch {
         }
         let (mut bytes, generation) = EMPTY.clone();
         let at = bytes.windows(generation.len()).position(|window| window == generation.as_bytes());
-        // Each database must have its own generation.
+        // Each database must have its own generation id.
         let own = uuid::Uuid::new_v4().simple().to_string();
         bytes[at.expect("its generation")..][..own.len()].copy_from_slice(own.as_bytes());
         for (file, bytes) in [("test.db", &bytes[..]), ("test.db.lock", b"")] {
@@ -316,7 +316,7 @@ impl Scratch {
     }
 }
 
-/// The output and the exit status of a command. The scratch folder's path is removed from the output.
+/// The output and the exit status of a command. In the output, `<SCRATCH>` replaces the scratch folder's path.
 pub struct Ran {
     pub status: i32,
     pub stdout: String,

@@ -330,8 +330,8 @@ fn folders_that_are_swapped_all_the_time_take_nothing_elsewhere() {
     swapping.join().expect("the other thread ends");
     eprintln!("{applied} applied, {refused} refused or undone");
     assert_eq!(std::fs::read_dir(outside.join("big")).expect("a folder").count(), 0, "something was written outside");
-    // The next deploy writes every file of its state, whatever happened to the deploys before it. Other files may remain:
-    // those that a plan found missing while the link was there no longer belong to a deploy.
+    // The next deploy writes every file of its state, whatever happened to the deploys before it. Other files may
+    // remain: if a plan found a file missing while the link was there, the file no longer belongs to a deploy.
     big.ground.data(&[&Big::deploy()[..], &["--adopt"]].concat());
     std::fs::remove_dir_all(&outside).expect("gone");
     let tree = big.ground.tree();

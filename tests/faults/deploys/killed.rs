@@ -75,7 +75,7 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
         // The record that this machine began the journal.
         ("rename", &[1]),
         ("renameat", &[1, 50, 100]),
-        // 200 while files are written, and then 200 for the old files that were kept.
+        // 200 calls while files are written, and then 200 to remove the old files that were kept.
         ("unlinkat", &[1, 100, 199, 200, 201, 202, 203, 300, 400, 401, 402, 403]),
         ("fsync", &[1, 2, 4, 6, 8, 10, 12]),
         ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),

@@ -99,7 +99,7 @@ fn a_file_that_changes_between_plan_and_write_is_not_overwritten() {
         let (error, there) = touched(&big, name, edit);
         assert!(matches!(there, Some(Thing::File(_, ref bytes)) if bytes == b"by hand\n"), "{name}: {there:?}");
         assert!(error.message().contains(name.as_str()), "{error}");
-        // The user's change stays, and the next deploy asks before it overwrites it.
+        // The user's change stays, and the next deploy does not overwrite it without `--adopt`.
         let refused = big.ground.refused(&Big::deploy());
         assert_eq!(refused["code"], "E_ADOPT_CONFIRM_REQUIRED", "{refused:#}");
         match original {

@@ -63,7 +63,7 @@ impl Big {
         let _ = std::fs::remove_dir_all(ground.repo().join("modules"));
         ground.in_repo("modules/big/SKILL.md", "---\nname: big\ndescription: Big\n---\nIt stays\n");
         for n in (0..300).filter(|n| n % 3 == 0 || n % 3 == state) {
-            // The last files are in folders that are only in one of the states.
+            // The folders `only1` and `only2` are each in only one of the states.
             let folder = if n < 240 { format!("part{}", n / 40) } else { format!("only{}/deep", n % 3) };
             let path = ground.in_repo(&format!("modules/big/{folder}/f{n:03}.md"), format!("state {state} of {n}\n"));
             if n % 5 < state {

@@ -27,7 +27,7 @@ fn ground(system: &'static str, holds: Holds) -> Option<(Disk, Ground)> {
         Holds::All => scratch.path().to_owned(),
     };
     let disk = Disk::new(system, &at)?;
-    // The new file system has this folder, which would be a difference to the expected tree.
+    // The new file system has a folder `lost+found`, which is not in the expected tree.
     let _ = std::fs::remove_dir(at.join("lost+found"));
     if holds == Holds::All {
         scratch.ok(&["project", "create", "p"]);

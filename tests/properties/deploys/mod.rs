@@ -40,7 +40,7 @@ fn rollback(context: &Context, to: &str, adopt: bool) -> Result<Value> {
     run(context, "rollback", json!({ "to": to, "adopt": adopt }))
 }
 
-/// Returns a line of text, including lines that a deploy treats specially.
+/// Generates a line of text, which may be one that a deploy treats specially.
 fn line() -> impl Strategy<Value = String> {
     let special = [
         "---",
@@ -62,7 +62,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns a text that is not empty. It may have front matter, either kind of line ending, and a line ending at its
+/// Generates a text that is not empty. It may have front matter, either kind of line ending, and a line ending at its
 /// end.
 fn text() -> impl Strategy<Value = String> {
     let lines = proptest::collection::vec(line(), 0..6);
