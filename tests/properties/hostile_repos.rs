@@ -248,7 +248,8 @@ impl Stranger<'_> {
         }
     }
 
-    /// Replaces something in the repo, or something next to it, with something else.
+    /// Replaces a file or folder of the repo, or a file in one of its folders, with a link, a pipe, a device or other
+    /// odd content.
     fn exchange(&mut self) {
         let mut all = everything(&self.repo);
         let manifest = self.repo.join("agentpack.yaml");

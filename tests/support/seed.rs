@@ -1,13 +1,13 @@
-//! Defines the seed of all random tests, including those in `src/`. The seed is constant, so that every run has the same
-//! result.
+//! Defines the seed of all random tests, including the unit tests of the program and its crates. The seed is constant,
+//! so that every run has the same result.
 
 use proptest::test_runner::{Config, RngSeed};
 
 /// The seed if `MCPKG_TEST_SEED` is not set.
 const USUAL: u64 = 37;
 
-/// Returns the seed: a constant, or the number in `MCPKG_TEST_SEED`. If that is `new`, draws a seed once per process. Prints the
-/// seed and how to repeat the run, so that a failing test shows both.
+/// Returns the seed: a constant, or the number in `MCPKG_TEST_SEED`. If `MCPKG_TEST_SEED` is `new`, draws a seed once
+/// per process. Prints the seed and how to repeat the run, so that a failing test shows both.
 pub fn seed() -> u64 {
     static DRAWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     let given = std::env::var("MCPKG_TEST_SEED").unwrap_or_default();

@@ -9,7 +9,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// A private key with the id under which the authorization server publishes the public one.
+/// A private key, and the id under which the authorization server publishes its public key.
 pub struct Signer {
     pub id: &'static str,
     pair: Pair,

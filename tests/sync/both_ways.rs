@@ -1,4 +1,4 @@
-//! Tests of a project and a folder that change on either side.
+//! Tests of syncs after changes in the project, in the folder or in both.
 
 use std::fs;
 use std::path::Path;
@@ -163,7 +163,7 @@ fn an_accepted_conflict_is_theirs() {
     let scratch = in_conflict();
     assert_eq!(scratch.run(&["sync"]).status, 1);
     scratch.ok(&["evolve", "accept", "1"]);
-    // Later changes are ordinary ones.
+    // Later changes are synced as usual.
     scratch.ok(&["resource", "update", "docs.guide.md", "--content", "# Guide\none\ntheirs and ours\nthree\n"]);
     scratch.ok(&["sync"]);
     assert_eq!(text(&scratch, "team/docs/guide.md"), "# Guide\none\ntheirs and ours\nthree\n");

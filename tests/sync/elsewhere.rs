@@ -177,7 +177,7 @@ fn no_name_or_row_of_a_project_leads_out_of_a_folder_or_into_git() {
             let scratch = synced(false);
             fs::create_dir_all(scratch.path().join("root/.git/hooks")).expect("folders");
             if !plant(&scratch, path) {
-                // Paths of this kind are already refused here.
+                // mcpkg already refuses to store this path.
                 continue;
             }
             let before = files(&scratch);

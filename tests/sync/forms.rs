@@ -1,5 +1,5 @@
-//! Tests of files that belong to no item of their own: what a deploy wrote for other agents into a synced folder, and
-//! files that were moved in it.
+//! Tests of files in a synced folder that must not become new items: files that a deploy wrote for other agents, and
+//! files that were moved.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ fn a_deployed_file_does_not_become_an_item_when_its_item_changes() {
         assert!(told.contains("1 item written"), "{told}");
         assert_same(&scratch, &all);
     }
-    // A deploy updates the other forms, and the items stay the same.
+    // A deploy updates the other agents' files, and the items stay the same.
     for _ in 0..2 {
         deploy(&scratch);
         assert_same(&scratch, &all);
@@ -79,7 +79,7 @@ fn a_change_from_another_home_makes_no_item_of_a_deployed_file() {
     deploy(&scratch);
     assert_eq!(other.run(&["sync", &team]).status, 0);
     assert_eq!(names(&other), all);
-    // Only the command's own file is taken. The forms that a deploy made of it are not items.
+    // Only the command's own file is imported. The files that a deploy made of it for other agents are not items.
     scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo away, $ARGUMENTS\n");
     for home in [&other, &scratch] {
         let told = home.run(&["sync", &team]);
@@ -87,7 +87,7 @@ fn a_change_from_another_home_makes_no_item_of_a_deployed_file() {
         assert_eq!(names(home), all);
         assert_eq!(home.ok(&["prompt", "show", "go", "--raw"]).matches("Go away").count(), 1);
     }
-    // A form that a user edits becomes an item of its own.
+    // A deployed file that a user edits becomes an item of its own.
     scratch.file("team/.cursor/commands/go.md", "Go by Cursor\n");
     other.ok(&["sync", &team]);
     assert_eq!(names(&other).len(), all.len() + 1);

@@ -56,7 +56,7 @@ fn the_project_follows_the_folder() {
     is_same(&scratch);
     scratch.ok(&["export", "without"]);
     assert_eq!([leads_to(&scratch, "without/CLAUDE.md"), leads_to(&scratch, "team/CLAUDE.md")], [None, None]);
-    // A link that leads to no item is not one of the project's.
+    // A link that leads to no item is not added to the project.
     fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
     symlink("/etc/hostname", scratch.path().join("team/GEMINI.md")).expect("a link");
     scratch.ok(&["sync"]);
@@ -116,7 +116,7 @@ fn a_link_that_replaces_a_file_counts_as_a_deletion() {
 #[test]
 fn a_file_with_a_links_text_counts_as_the_link() {
     let scratch = linked();
-    // git writes links like this on a disk without links.
+    // git writes a link as such a file if the disk does not support links.
     fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
     scratch.file("team/CLAUDE.md", "AGENTS.md");
     is_same(&scratch);

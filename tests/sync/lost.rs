@@ -63,7 +63,8 @@ fn sync_takes_what_import_takes_and_what_the_project_has() {
         assert_eq!(scratch.ok(&["resource", "show", name]), "theirs\n");
     }
     scratch.ok(&["sync", "--check"]);
-    // Another home gets what the manifest lists, and an import of the folder takes no more.
+    // Another home also gets the hidden file that the manifest lists. An import of the folder still skips secrets,
+    // build output and the like.
     assert!(uris(&another(&scratch), "p").contains(&"file:///.config/own".to_owned()));
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "import", "team"]);
@@ -87,7 +88,7 @@ fn sync_takes_what_import_takes_and_what_the_project_has() {
     assert_eq!(shown("r")["text"], "Say it.\n");
 }
 
-/// Returns a project whose items need the manifest, synced with `team`.
+/// Returns a project with items that can be synced only with the help of the manifest. It is synced with `team`.
 fn listed() -> Scratch {
     let scratch = Scratch::with_project();
     let create =
@@ -124,7 +125,7 @@ fn a_lost_manifest_is_written_again() {
             // The manifest lists no files, as after a merge that took one side of a conflict as a whole.
             Some(other) => drop(scratch.file(MANIFEST, serde_less(&manifest, other))),
         }
-        // Changes that were made in the meantime are still synced.
+        // Changes that were made while the manifest was lost are still synced.
         scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
         let ran = scratch.run(&["sync"]);
         assert_eq!(ran.status, 0, "{ran}");

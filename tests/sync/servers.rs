@@ -19,7 +19,7 @@ fn file(args: &str) -> String {
     )
 }
 
-/// Returns a project with a server that was added here, and one from an agent's file, synced with `team`.
+/// Returns a project with a server from `mcp add`, and one from an agent's file, synced with `team`.
 fn synced() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "review", "Review it.\n"]);
@@ -392,7 +392,7 @@ fn a_file_that_both_changed_keeps_its_servers_apart() {
     2	open	change	mcp_server:b	mcp_server:b
     ");
     assert_eq!(text(&scratch, "team/.mcp.json"), file("theirs"));
-    // Take the server, but not the text of the file.
+    // Accept the proposal for the server, and reject the one for the file's text.
     scratch.ok(&["evolve", "accept", "2"]);
     scratch.ok(&["evolve", "reject", "1"]);
     scratch.ok(&["sync"]);

@@ -208,7 +208,7 @@ impl Homes {
         for proposal in open {
             let cli = ["evolve", if accept { "accept" } else { "reject" }];
             if run(context, &cli, json!({ "id": proposal.id })).is_err() {
-                // The item was changed since. Reject the proposal, and the next sync makes another one.
+                // The item has changed since the proposal, so reject it. The next sync makes another one.
                 run(context, &["evolve", "reject"], json!({ "id": proposal.id })).expect("it is open");
             }
         }

@@ -12,7 +12,7 @@ use crate::support::{Request, http};
 const TOOL: &str = "/tools/alice/weather";
 const VERSION: &str = "/tools/alice/weather/versions/1.0.0";
 
-/// Starts a team with alice's tool. Also returns her key.
+/// Starts a team's server with alice's tool. Also returns her key.
 fn with_tool(arguments: &[&str], visibility: &str) -> (Team, String) {
     let team = Team::start(arguments);
     let key = team.key(&["alice", "--publish", "alice"]);

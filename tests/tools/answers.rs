@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// Calls each of `tools` about the tool `name`. Each result must be `expected`.
+    /// Calls each of `tools` with `name` as the argument `tool`. Each result must be `expected`.
     #[track_caller]
     fn all(&mut self, tools: &[&'static str], name: &str, expected: &str) {
         for tool in tools {

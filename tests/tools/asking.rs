@@ -11,7 +11,7 @@ fn yes() -> Value {
     json!({ "action": "accept", "content": { "approve": true } })
 }
 
-/// Returns a scratch folder with the tool installed, after its signer was distrusted.
+/// Returns a scratch folder with an installed tool whose signer is no longer trusted.
 fn distrusted() -> Scratch {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", TOOL]);

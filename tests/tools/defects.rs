@@ -1,4 +1,5 @@
-//! Tests over MCP that defects of contract 002's original are fixed. Each test's name begins with the defect's number.
+//! Tests over MCP that defects of Enact, the program that contract 002 describes, are fixed. Each test's name begins
+//! with the defect's number.
 
 use serde_json::{Value, json};
 

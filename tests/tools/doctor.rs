@@ -74,7 +74,8 @@ fn x37_a_missing_runner_is_a_problem_with_a_solution() {
     let mut command = scratch.command();
     let ran = scratch.finish(command.env("PATH", "/none").args(["tool", "doctor", "--check"]));
     assert_eq!(ran.status, 3, "{ran}");
-    // An outdated bubblewrap, or one that cannot create namespaces, reports this itself.
+    // An outdated bubblewrap, or one that cannot create namespaces, fails with a message. The finding says what to do
+    // about it.
     for (script, says, action) in [
         (
             "#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n",

@@ -1,5 +1,5 @@
-//! Tests a running server with `--as enact` that follows the original's files. Stricter settings apply from the next
-//! request; looser settings need a person at a terminal.
+//! Tests a running server with `--as enact` that follows Enact's files. Stricter settings apply from the next request;
+//! looser settings need a person at a terminal.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -86,7 +86,7 @@ fn auditors_removed_from_the_file_are_distrusted_but_manual_ones_stay() {
         [(KEY, "auditor"), (HAND, "both"), (OTHER, "both")].map(|(key, part)| (key.to_owned(), part.to_owned())).into();
     left.sort();
     assert_eq!(trusted(&scratch), left);
-    // A person must approve the auditor that the file names again.
+    // The file names the signer again, now as an auditor. A person must approve that first.
     config(&scratch, &format!("  auditors: [\"{signer}\", \"{KEY}\"]\n"));
     client.result("tools/list", json!({}));
     assert_eq!(trusted(&scratch), left);

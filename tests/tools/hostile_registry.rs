@@ -206,7 +206,7 @@ fn invalid_responses_are_refused() {
         ("/weather", Sent::Bytes(Vec::new()), "E_REGISTRY_UNREACHABLE"),
         ("/download", with("200 OK", "", b""), "E_DIGEST_MISMATCH"),
         ("/download", with("500 Oops", "", b"no"), "E_REGISTRY_REFUSED"),
-        // Unavailable attestations do not count.
+        // If attestations cannot be fetched, the tool counts as unsigned.
         ("/attestations?limit=100", html, "E_CONSENT_REQUIRED"),
     ] {
         assert_eq!(installs_from(end, sent), expected, "{end}");

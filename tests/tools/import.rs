@@ -1,4 +1,4 @@
-//! Tests `mcpkg tool import`, which imports a home in the original's layout completely or not at all.
+//! Tests `mcpkg tool import`, which imports a home in Enact's layout completely or not at all.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::support::{Scratch, at_a_terminal, skipped};
 
 const KEY: &str = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
 
-/// Writes a package in the original's layout.
+/// Writes a package in Enact's layout.
 fn skill(scratch: &Scratch, at: &str, name: &str, version: &str) {
     let front = format!(
         "---\nname: {name}\nversion: {version}\ndescription: Says hello\ncommand: sh hello.sh\n\
@@ -22,7 +22,7 @@ fn skill(scratch: &Scratch, at: &str, name: &str, version: &str) {
     scratch.file(&format!("{at}/{name}/hello.sh"), "echo hello\n");
 }
 
-/// Returns a home as a user of the original has it after some time.
+/// Returns a home as an Enact user has it after some time.
 fn home() -> Scratch {
     let scratch = Scratch::new();
     let tools = json!({
@@ -50,7 +50,7 @@ fn home() -> Scratch {
     scratch
 }
 
-/// Returns all files of the original with their bytes.
+/// Returns Enact's files with their bytes.
 fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     fn walk(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
@@ -129,7 +129,7 @@ fn a_home_is_imported_and_everything_is_reported() {
     assert_eq!(scratch.ok(&["tool", "config", "cache.size"]), "512MiB\n");
     assert_eq!(scratch.ok(&["tool", "config", "cache.ttl"]), "604800s\n");
     assert_eq!(scratch.json(&["registry", "show", "enact"])["location"], "https://api.enact.dev");
-    // The original's files are unchanged, and the database contains no secrets.
+    // Enact's files are unchanged, and the database contains no secrets.
     assert_eq!(files(&scratch), before);
     let database = scratch.bytes();
     for secret in ["s3cr3t-tok", "s3cr3t-env"] {

@@ -11,7 +11,7 @@ use crate::support::Scratch;
 
 const OTHER: &str = "alice/other";
 
-/// Returns two homes with two tools installed in the user's, and the text of their lock.
+/// Returns two homes, and the text of the user's lock. The user has two tools installed.
 fn locked() -> (Homes, String) {
     let homes = Homes::new();
     for name in [TOOL, OTHER] {

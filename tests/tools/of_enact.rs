@@ -1,4 +1,4 @@
-//! Tests servers with `--as enact` that use the files and the command lines of contract 002's original.
+//! Tests servers with `--as enact` that use Enact's files and command lines.
 
 use std::process::{Command, Stdio};
 
@@ -124,7 +124,7 @@ fn the_active_toolset_limits_the_server_and_a_malformed_file_does_not_stop_it() 
 }
 
 #[test]
-fn the_originals_command_lines_work_under_its_program_names() {
+fn enacts_command_lines_work_under_its_program_names() {
     let scratch = Scratch::new();
     let (names, _) = served(&scratch, &mut called(&scratch, "enact-mcp"));
     assert_eq!(names.len(), META.len(), "{names:?}");

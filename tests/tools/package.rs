@@ -26,7 +26,7 @@ fn files_with_misleading_names_are_not_packed() {
         assert!(!message.contains(name) && message.contains("\\u{"), "it is shown with marks: {message}");
         std::fs::remove_file(path).expect("it goes");
     }
-    // Joiners are valid in words of some scripts and in emoji.
+    // Zero-width joiners are valid in words of some scripts and in emoji.
     scratch.file("greet/می\u{200c}خواهم.txt", "x");
     scratch.file("greet/👩\u{200d}💻.txt", "x");
     scratch.ok(&["tool", "pack", "greet"]);

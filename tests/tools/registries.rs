@@ -1,4 +1,5 @@
-//! Tests registries with the real binary: added, published to, searched, and from somebody else's database.
+//! Tests registries with the real binary: adding, publishing and searching, and registries from somebody else's
+//! database.
 
 use serde_json::{Value, json};
 

@@ -203,7 +203,7 @@ fn x1_another_tools_attestation_does_not_count_and_a_tampered_archive_is_refused
     scratch.store().write(|db| attestations::insert(db, &other, bundle, None, 0)).expect("stored");
     let ran = scratch.run(&["tool", "verify", "alice/other"]);
     assert!(ran.status == 1 && ran.stdout.contains("the statement is about a different tool or version"), "{ran}");
-    // Store the same tool and version with different bytes, together with the attestation of the original.
+    // Store the same tool and version with different bytes, together with the attestation of the original archive.
     let user = Scratch::new();
     trusting(&user, identity(&signed));
     let tampered = put(&user, TOOL, "Sin");

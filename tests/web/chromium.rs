@@ -76,7 +76,7 @@ impl Chromium {
         Some(browser)
     }
 
-    /// Signs in to the console of `other` with another link, which that console prints after enter.
+    /// Signs in to the console of `other` with a new link, which the console prints when enter is pressed.
     pub fn sign_in(&mut self, other: &mut Browser) {
         other.terminal.keys("\r");
         let (host, token) = other.link(1);

@@ -185,7 +185,7 @@ fn a_command_with_its_own_server_runs_in_a_catalog_without_base_url() {
     let refused = scratch.run(&["command", "run", "t:apps:create", "--yes"]);
     assert!(refused.status == 1 && refused.stderr.contains("The catalog 't' has no base URL"), "{refused}");
 
-    // No base URL is missing if every command has a server.
+    // If every command has its own server, the import does not report a missing base URL.
     scratch.file("whole.json", document(json!({ "/uploads": own })));
     let imported = scratch.run(&["catalog", "import", "whole.json", "--prefix", "w"]);
     assert!(imported.status == 0 && !imported.to_string().contains("has no base URL"), "{imported}");

@@ -87,7 +87,7 @@ fn a_clock_that_goes_back_does_not_prolong_a_wait() {
     eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
     client.kill();
     not_seen_for_long(&ground);
-    // The process that resumes has a clock years behind the one that started the run, and its clock goes back further.
+    // The process that resumes has a clock that is years behind, and its clock goes back further.
     clock.advance(-1_000_000_000_000);
     let json = vec![("content-type", "application/json".to_owned())];
     ground.api.trouble_after(3, Trouble::Status(200, json, "[{\"id\": \"go\"}]"));

@@ -78,7 +78,7 @@ fn random_graphs_run_in_a_valid_order() {
     for _ in 0..GRAPHS {
         let steps = random_steps(&mut random);
         let text = written(&steps, &mut random);
-        // One of the requests fails. If `failing` is too large, none does.
+        // One of the requests fails. If `failing` is too large, no request fails.
         let failing = random.below(steps.len() + 2);
         let (mut states, mut sent) = (vec!["pending"; steps.len()], Vec::new());
         for place in ordered(&steps) {
