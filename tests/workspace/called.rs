@@ -1,4 +1,4 @@
-//! Tests of the program under the name `smctl`: the original's client configurations, short commands and exit statuses.
+//! Tests of the program under the name `smctl`: smctl's client configurations, short commands and exit statuses.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn link(shop: &Shop) -> PathBuf {
     link
 }
 
-/// Returns the program under that name, with the environment and folder of `shop`.
+/// Returns the program under the name `smctl`, with the environment and folder of `shop`.
 pub fn smctl(shop: &Shop) -> Command {
     let plain = shop.command();
     let mut command = Command::new(link(shop));
@@ -29,7 +29,7 @@ pub fn smctl(shop: &Shop) -> Command {
 }
 
 #[test]
-fn the_originals_client_configuration_works_unchanged() {
+fn smctls_client_configuration_works_unchanged() {
     let shop = Shop::new();
     let mut client = Client::spawn(smctl(&shop).args(["serve", "--mcp", "--stdio"])).shake_hands("2025-06-18");
     let tools = client.result("tools/list", json!({}));
@@ -43,7 +43,7 @@ fn the_originals_client_configuration_works_unchanged() {
 }
 
 #[test]
-fn short_words_stand_for_the_originals_commands() {
+fn short_words_stand_for_smctls_commands() {
     let shop = Shop::new();
     let ran = shop.scratch.finish(smctl(&shop).args(["feat", "login"]));
     assert_eq!(ran.status, 0, "{ran}");
@@ -56,7 +56,7 @@ fn short_words_stand_for_the_originals_commands() {
 }
 
 #[test]
-fn exit_statuses_are_the_originals_only_under_that_name() {
+fn exit_statuses_are_smctls_only_under_that_name() {
     let shop = Shop::new();
     shop.ok(&["flow", "feature", "start", "login"]);
     shop.work("login.txt");

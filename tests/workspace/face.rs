@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::shop::{REPOS, Shop};
 use crate::support::{Client, Scratch, Wait};
 
-/// Starts a server in place of the original, with a client of an older revision or of 2026-07-28.
+/// Starts a server with smctl's command line, and a client of an older revision or of 2026-07-28.
 fn client(shop: &Shop, modern: bool) -> Client {
     let mut command = shop.command();
     command.args(["serve", "--mcp", "--stdio", "--as", "smctl"]);

@@ -1,5 +1,5 @@
-//! Tests that defects of contract 004's original are fixed: catalogs. Each test's name begins with the defect's number.
-//! The tests for X8 to X14 are next to other tests of the same subject.
+//! Tests that defects of oatty, the program that contract 004 describes, are fixed: catalogs. Each test's name begins
+//! with the defect's number. The tests for X8 to X14 are next to other tests of the same subject.
 
 use serde_json::{Value, json};
 

@@ -168,7 +168,7 @@ fn a_save_fails_if_it_names_an_outdated_revision() {
     scratch.file("app.yaml", &text);
     let found = scratch.json(&["workflow", "diff", "app_with_db", "--with", "app.yaml"]);
     assert_eq!(found["summary"], json!(["step 'add_db': with.plan changed: \"large\" -> \"small\""]));
-    // The agent's draft is based on the revision that the editor shows.
+    // An edit of a draft is refused too if it names an outdated revision.
     let draft = scratch.json(&["draft", "add", "app.yaml", "--replaces", "app_with_db"]);
     let id = draft["id"].as_str().expect("an id");
     let edit = scratch.run(&["draft", "edit", id, "--from", "app.yaml", "--revision", "1"]);

@@ -60,12 +60,12 @@ impl Ground {
         person(&self.scratch)
     }
 
-    /// Runs an operation of mcpkg as that person.
+    /// Runs an operation of mcpkg as [`Ground::person`].
     pub fn person_runs(&self, cli: &[&str], arguments: Value) -> Result<Value, Error> {
         person_runs(&self.scratch, cli, arguments)
     }
 
-    /// Calls a command as that person, with consent.
+    /// Calls a command as [`Ground::person`], with consent.
     pub fn call(&self, id: &str, with: Value) -> Result<Answered, Failed> {
         call(&self.person(), id, with)
     }
@@ -96,7 +96,7 @@ pub fn person(scratch: &Scratch) -> Context {
     Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..scratch.context() }
 }
 
-/// Runs an operation of mcpkg as that person.
+/// Runs an operation of mcpkg as [`person`].
 pub fn person_runs(scratch: &Scratch, cli: &[&str], arguments: Value) -> Result<Value, Error> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.cli == cli).expect("an operation");
     entry.from_agent(arguments).expect("a call").run(&person(scratch)).map(|reply| reply.into_value())

@@ -197,7 +197,7 @@ fn calls_over_stdio_are_bounded_and_reads_are_free() {
         (0..300).map(|_| code(&execute(client, arguments.clone())).to_owned()).collect::<Vec<_>>()
     };
     assert!(codes(&mut client, json!({ "command": "mcpkg:prompt:list" })).iter().all(|code| code == "ok"));
-    // An unknown command makes for the fastest calls.
+    // Calls of an unknown command are the fastest.
     let begun = std::time::Instant::now();
     let asked = codes(&mut client, json!({ "command": "nothing" }));
     let refused = asked.iter().filter(|code| *code == "E_RATE_LIMITED").count();

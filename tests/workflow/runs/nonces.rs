@@ -395,7 +395,7 @@ fn a_repeated_call_gets_another_nonce_for_the_same_request() {
         let pending = execute(&mut client, at_once);
         assert_eq!((code(&pending), held(&pending)), ("E_CONSENT_PENDING", held(given)), "{pending}");
     }
-    // The nonce of another command's request does not work for this one.
+    // A nonce that was given for another command does not work for this command.
     let read = execute(&mut client, json!({ "command": "hosting:apps:list" }));
     ground.approve(&asked);
     let mixed = execute(&mut client, with_nonce(&create(), &read));

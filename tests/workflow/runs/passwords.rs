@@ -209,7 +209,7 @@ fn a_password_of_a_command_is_sent_and_not_stored() {
         ("sec:parts:create", &arguments()),
         ("sec:users:create", &users),
     ] {
-        // Deny a request with one other value, and approve the original. An approval is bound to the values.
+        // Deny a request in which one value differs, and approve the right one. An approval is bound to the values.
         let mut other = with.clone();
         let user = if id == "sec:users:create" { "/body/0/who" } else { "/users/0/who" };
         *other.pointer_mut(user).expect("a user") = json!("eve");
@@ -264,7 +264,7 @@ fn a_command_that_fails_or_is_canceled_leaves_no_password() {
     planted.ground.api.require("another");
     assert_eq!(code(&planted.run(&call("sec:login:create", &arguments()))), "E_STEP_FAILED");
     planted.ground.api.reset();
-    // The API refuses with a message that contains the password. The message is cut in the middle of it.
+    // The API refuses with a message that contains the password. The message is cut in the middle of the password.
     let said: String = format!("{}{}", "x".repeat(290), "planted-by-format-4711");
     planted.ground.api.trouble([Trouble::Status(422, Vec::new(), said.leak())]);
     assert_eq!(code(&planted.run(&call("sec:login:create", &arguments()))), "E_STEP_FAILED");

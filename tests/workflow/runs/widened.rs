@@ -64,7 +64,7 @@ fn a_widened_consent_ends_by_the_clock_and_with_the_address() {
     let asked = execute(&mut client, list());
     widen(&ground, &asked, HOUR);
     assert_eq!(code(&execute(&mut client, list())), "ok");
-    // First the hour is over. Then the clock has gone back to before its start.
+    // First the hour is over. Then the clock has gone back to before the hour began.
     let approved = ground.scratch.approved();
     let (sha256, note) = approved.all(Kind::Reads).expect("records").pop().expect("one");
     let now = ground.person().clock.now();

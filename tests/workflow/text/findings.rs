@@ -1,5 +1,5 @@
-//! Tests that mistakes are reported with their code and position. They are the original's defects, and mistakes that a
-//! model made.
+//! Tests that mistakes are reported with their code and position. Tests with a number cover defects of oatty; the
+//! mistakes in `recorded` were made by a model.
 
 use mcpkg_workflow::finding::{Severity, mended};
 

@@ -85,7 +85,7 @@ fn the_schema_of_a_workflow_is_a_resource() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
     let uri = "mcpkg://schema/workflow";
-    // The list of resources contains only the user's own.
+    // The schema is listed among the templates, because the list of resources contains only the user's own.
     let listed = client.result("resources/templates/list", json!({}));
     assert!(listed["resourceTemplates"].to_string().contains(uri), "{listed}");
     let read = client.result("resources/read", json!({ "uri": uri }));

@@ -37,7 +37,7 @@ impl Wrapper {
         Self { folder }
     }
 
-    /// Returns the real binary, which will run this git.
+    /// Returns a command that runs the real binary with this git.
     fn command(&self, shop: &Shop) -> Command {
         let mut command = shop.command();
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());

@@ -10,7 +10,7 @@ use super::{FINISH, Wrapper, assert_finished, error, imported};
 use crate::support::{Client, eventually, signal};
 use crate::workspace::shop::{REPOS, Shop};
 
-/// Commands that write or run git.
+/// Commands that write files, or that run git.
 const LINES: [&[&str]; 6] = [
     &["flow", "feature", "start", "more"],
     &FINISH,
