@@ -46,7 +46,7 @@ fn a_read_only_folder_in_a_worktree_does_not_prevent_its_removal() {
     }
     let shop = Shop::new();
     for (repo, _) in REPOS {
-        // The other user has a different home, in which git finds no name.
+        // The user `nobody` has a different home, so git finds no name there.
         shop.git(&shop.repo(repo), &["config", "user.name", "nobody"]);
         shop.git(&shop.repo(repo), &["config", "user.email", "nobody@example.com"]);
     }
@@ -72,7 +72,7 @@ fn a_read_only_folder_in_a_worktree_does_not_prevent_its_removal() {
 }
 
 #[test]
-fn the_same_over_stdio_in_both_eras() {
+fn a_feature_is_started_and_finished_over_stdio() {
     for modern in [false, true] {
         let shop = Shop::bare();
         // Origins inside the root need no consent.
@@ -313,7 +313,7 @@ fn x46_operations_in_progress_are_refused() {
         assert_eq!(shop.git(&shop.repo("lib"), &["for-each-ref"]), refs);
         let _ = std::fs::remove_file(git.join(sign)).or_else(|_| std::fs::remove_dir(git.join(sign)));
     }
-    // A lock of the index, with develop checked out, so that its files would change too.
+    // Lock the index while develop is checked out, so that the finish would change files too.
     for (repo, _) in REPOS {
         shop.git(&shop.repo(repo), &["switch", "-q", "develop"]);
     }
@@ -327,7 +327,7 @@ fn x46_operations_in_progress_are_refused() {
     shop.assert_tidy();
 }
 
-/// Two commands finish one feature. One does it, and the other names the run.
+/// Two commands finish the same feature at once. One does it. The error of the other names the run that did it.
 #[test]
 fn x45_two_that_finish_one_feature() {
     let shop = Shop::new();

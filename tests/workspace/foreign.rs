@@ -1,5 +1,5 @@
-//! Tests of repositories that came as folders with their `.git`, whose configuration names programs. None is run until
-//! a person trusts it.
+//! Tests of repositories that came as folders with their `.git`, whose configuration names programs. None of these
+//! programs runs until a person trusts the repository.
 
 use std::path::Path;
 
@@ -196,7 +196,7 @@ fn a_signer_a_filter_and_a_hook_are_refused_and_run_once_they_are_trusted() {
         shop.git(&web, &["config", "--unset", key]);
     }
     shop.ok(&["flow", "release", "finish", "1.0.0"]);
-    // Git LFS: a trusted filter is run.
+    // A trusted filter is run. Git LFS needs this.
     let filter = program(&shop, "filter", "cat");
     shop.git(&web, &["config", "filter.evil.smudge", &filter]);
     std::fs::write(web.join(".git/info/attributes"), "* filter=evil\n").expect("a file");
@@ -296,7 +296,7 @@ const PLACES: &[Place] = &[
     }),
 ];
 
-/// Copies a repository without the settings.
+/// Copies a repository before the settings are added to it. Its copy is where a wrong reading of the path would look.
 fn share_decoy(from: &Path, to: &Path) {
     assert!(crate::support::tool("cp").arg("-a").args([from, to]).status().expect("cp starts").success());
 }

@@ -71,7 +71,7 @@ fn models_are_registered_once_and_removed_with_their_routes() {
         models.iter().map(|model| model["name"].as_str().expect("a name").to_owned()).collect()
     };
     assert_eq!(names(&shop.data(&["gate", "models", "list"])), ["relu", "relu-2", "squeezenet"]);
-    // From a subfolder, it is the same workspace. Another workspace has its own models.
+    // Another workspace has its own models.
     let elsewhere = shop.scratch.file("work/else/.smctl/workspace.toml", "[workspace]\nname = \"else\"\n");
     let elsewhere = elsewhere.parent().and_then(Path::parent).expect("a folder").display().to_string();
     assert_eq!(shop.data(&["gate", "models", "list", "-w", &elsewhere])["models"], json!([]));

@@ -19,7 +19,7 @@ fn shop(url: &str) -> Shop {
 }
 
 #[test]
-fn every_call_reaches_it() {
+fn every_call_reaches_the_remote_gate() {
     let gate = ModelGate::start();
     let shop = shop(&gate.url);
     let status = shop.data(&["gate", "status"]);
@@ -51,7 +51,7 @@ fn every_call_reaches_it() {
     let embedded = shop.scratch.file("work/embedded/.smctl/workspace.toml", "[workspace]\nname = \"embedded\"\n");
     let embedded = embedded.parent().and_then(|folder| folder.parent()).expect("a folder").display().to_string();
     assert_eq!(shop.data(&["gate", "models", "list", "-w", &embedded])["models"], json!([]));
-    // `--url` overrides the variable, and the variable overrides the manifest.
+    // `--url` overrides `MODELGATE_URL`, and `MODELGATE_URL` overrides the manifest.
     let other = ModelGate::start();
     let mut command = shop.command();
     let ran = shop.scratch.finish(command.env("MODELGATE_URL", &other.url).args(["--json", "gate", "models", "list"]));

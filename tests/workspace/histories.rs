@@ -113,7 +113,7 @@ enum Out {
 #[derive(Clone, Debug)]
 struct Commit {
     side: Side,
-    /// Whether it merges the other side: the branch merges develop, or develop merges the branch.
+    /// Whether the commit merges the other side: the branch merges develop, or develop merges the branch.
     merges: bool,
     edits: Vec<Edit>,
 }
@@ -303,7 +303,7 @@ impl State {
     }
 }
 
-/// The result of a manual merge: the tree, or the paths with conflicts.
+/// The result of a manual merge: the tree, nothing to merge, or the paths with conflicts.
 #[derive(Debug, PartialEq, Eq)]
 enum Merged {
     Tree(String),
@@ -328,8 +328,8 @@ fn by_hand(shop: &Shop, copy: &Path, target: &str, branch: &str) -> Merged {
     }
 }
 
-/// Returns a path as answers show it. A file that makes way for a folder is named after its commit or branch. That part
-/// is removed.
+/// Returns a path as answers show it. If a file makes way for a folder, git adds `~` and the commit or branch to the
+/// file's name. This part is removed.
 fn told(path: &[u8]) -> String {
     let path = PathBuf::from(OsStr::from_bytes(path)).display().to_string();
     path.split('~').next().unwrap_or_default().to_owned()
@@ -354,7 +354,7 @@ fn expected(shop: &Shop, repo: &str, branch: &str, released: bool) -> Vec<(&'sta
     vec![("main", on_main), ("develop", on_develop)]
 }
 
-/// Checks out the commit that the case needs, with additional untracked files.
+/// Checks out what the case needs, and adds untracked files.
 fn set_up(shop: &Shop, repo: &str, history: &History, branch: &str) {
     let folder = shop.repo(repo);
     let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");

@@ -104,7 +104,7 @@ fn an_existing_clone_is_taken_over() {
     assert!(shop.repo("lib").join("mine.txt").exists());
 }
 
-/// A password in a URL of the manifest is used but not stored.
+/// Neither a dry run nor a failed clone shows a URL's password or creates the repository's folder.
 #[test]
 fn a_dry_run_makes_nothing_and_shows_no_password() {
     let shop = Shop::bare();

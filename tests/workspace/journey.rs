@@ -1,5 +1,5 @@
-//! Tests the story of a team that comes from contract 003's original: its agent continues with an unchanged client
-//! configuration, and a person with the commands that they know.
+//! Tests the story of a team that comes from smctl: its agent continues with an unchanged client configuration, and a
+//! person with the commands that they know.
 
 use std::fs;
 
@@ -21,10 +21,10 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn a_team_of_the_original_continues_without_changes() {
+fn a_team_that_used_smctl_continues_without_changes() {
     let shop = original();
     let mut client = Client::spawn(smctl(&shop).args(["serve", "--mcp", "--stdio"])).shake_hands("2025-06-18");
-    // The client reads what the original left.
+    // The client reads what smctl left.
     let status = call(&mut client, "smctl_workspace_status", json!({}));
     assert_eq!((&status["name"], &status["repos"][0]["branch"]), (&json!("my-project"), &json!("develop")));
     let config = client.result("resources/read", json!({ "uri": "smctl://workspace/config" }));
@@ -53,7 +53,7 @@ fn a_team_of_the_original_continues_without_changes() {
     let undone = shop.scratch.finish(smctl(&shop).args(["flow", "undo"]));
     assert_eq!(undone.status, 0, "{undone}");
     assert_eq!(state(), before);
-    // Finish with the original's command `done`. Then make a release, which the original never merged into develop.
+    // Finish with smctl's command `done`. Then make a release, which smctl never merged into develop.
     let done = shop.scratch.finish(smctl(&shop).args(["done", SPEC]));
     assert_eq!(done.status, 0, "{done}");
     let tasks = shop.root().join("ModelGate/openspec/changes").join(SPEC).join("tasks.md");

@@ -7,7 +7,7 @@ use super::shop::{REPOS, Shop};
 use crate::faults::strace;
 use crate::support::{eventually, finds, kill_stride, skipped};
 
-/// A git that kills its parent before or after its n-th call.
+/// A replacement for git that kills mcpkg, its parent, before or after the n-th call.
 const GIT: &str = r#"#!/bin/sh
 # Several run at once, and each has a number of its own.
 exec 9> "$KILL_COUNT.lock"
@@ -65,7 +65,7 @@ impl<'s> Killer<'s> {
     }
 }
 
-/// Runs `line` under strace, which kills it at the `nth` of these system calls. Returns whether it was killed.
+/// Runs `line` under strace, which kills it at the `nth` system call named `call`. Returns whether it was killed.
 pub fn killed_at<A: AsRef<std::ffi::OsStr>>(shop: &Shop, line: &[A], call: &str, nth: usize) -> bool {
     let words = strace(&format!("{call}:signal=KILL:when={nth}")).expect("there is a strace");
     let mut command = shop.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -223,8 +223,8 @@ fn x49_an_add_that_is_killed() {
     sweep("workspace add", &shop, &["workspace", "add", "../origins/docs.git"], is_after);
 }
 
-/// After a crash, a command with another database refuses to write and names the command that helps. If the
-/// crash's database is lost, `workspace recover` undoes the work.
+/// After a crash, a command with another database refuses to write and names the command that helps. If the database of
+/// the killed command is lost, `workspace recover` undoes the work.
 #[test]
 fn x50_a_crash_is_found_by_a_command_with_another_database() {
     let shop = Shop::new();

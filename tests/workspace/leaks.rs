@@ -30,7 +30,7 @@ fn search_files(folder: &Path, searched: &[(&'static str, &'static str)]) {
 
 #[test]
 fn no_shape_of_a_secret_comes_out_of_a_build() {
-    // The repository with the printed texts is outside the folder that is searched.
+    // The folder with the texts that the builds print is outside the folder that is searched.
     let shapes = shapes();
     let secrets: Vec<_> = shapes.iter().map(|(name, _, secret)| (*name, *secret)).collect();
     let outside = tempfile::tempdir().expect("a folder");

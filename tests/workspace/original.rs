@@ -1,4 +1,4 @@
-//! Tests that a workspace of contract 003's original is taken over with its manifest, worktrees and specs.
+//! Tests that a workspace of smctl is taken over with its manifest, worktrees and specs.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::shop::Shop;
 
-/// The manifest in the original's README.
+/// The manifest in smctl's README.
 pub const MANIFEST: &str = r#"[workspace]
 name = "my-project"
 root = "."                    # workspace root (default: ".")
@@ -52,7 +52,7 @@ sources = ["security/policies/*.cedar"]   # globs relative to each repo
 fail_on = "any"                            # "any" or "error"
 "#;
 
-/// A spec as the original's users keep it, with metadata that the original never wrote.
+/// The documents of a spec as users of smctl keep it. smctl itself never wrote such metadata.
 const METADATA: &str =
     "schema: spec-driven\ncreated: 2026-03-08\nstatus: ff\nparent: smctl-tool-v1\ndescription: \"Control plane\"\n";
 const PROPOSAL: &str =
@@ -61,7 +61,7 @@ const DESIGN: &str = "# Gate — Design Document\n\n## Decisions\n\n**D1 — One
     timeouts need no code.\n\n## Open Questions\n\nNone blocking.\n";
 pub const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
 
-/// Creates a workspace as the original leaves it.
+/// Creates a workspace as smctl leaves it.
 pub fn original() -> Shop {
     let shop = Shop::bare();
     let root = shop.root();
@@ -97,7 +97,7 @@ pub fn original() -> Shop {
 }
 
 #[test]
-fn x48_a_workspace_of_the_original_is_taken_over() {
+fn x48_a_workspace_of_smctl_is_taken_over() {
     let shop = original();
     let status = shop.data(&["workspace", "status"]);
     let names: Vec<&Value> = status["repos"].as_array().expect("rows").iter().map(|row| &row["name"]).collect();
@@ -138,9 +138,9 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
 }
 
-/// Adding and removing a repository leaves the original's manifest unchanged, including its comments.
+/// Adding and removing a repository leaves smctl's manifest unchanged, including its comments.
 #[test]
-fn x48_its_manifest_is_edited_in_place() {
+fn x48_smctls_manifest_is_edited_in_place() {
     let shop = original();
     let manifest = || fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest");
     shop.ok(&["workspace", "add", "../origins/web.git=apps/web"]);

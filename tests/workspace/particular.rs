@@ -65,7 +65,7 @@ fn hooks_that_a_finish_skips_are_named_and_run_on_request() {
     let feature = |name: &str| {
         shop.ok(&["flow", "feature", "start", name]);
         shop.work(&format!("{name}.txt"));
-        // A manual commit runs the hooks.
+        // The commits of `work` ran the hooks too.
         let _ = std::fs::remove_file(&note);
     };
     feature("one");

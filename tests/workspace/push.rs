@@ -94,7 +94,7 @@ fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
 }
 
-/// An agent's push is a command that a person consents to: these commits to these addresses, once.
+/// An agent's push is a command that a person consents to. The consent covers these commits and these addresses, once.
 #[test]
 fn an_agent_pushes_only_with_consent() {
     let shop = Shop::new();

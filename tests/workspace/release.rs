@@ -2,8 +2,7 @@
 
 use super::shop::{REPOS, Shop};
 
-/// A release and a hotfix are merged into main and develop, the tag is on main's merge, and the branch is deleted
-/// once.
+/// A release and a hotfix are merged into main and develop, the tag is on main's merge, and the branch is deleted.
 #[test]
 fn x1_a_release_and_a_hotfix_reach_both_branches() {
     let shop = Shop::new();
@@ -83,7 +82,7 @@ fn a_changelog_file_is_written_within_the_merge() {
     assert_eq!(shop.git(&shop.repo("api"), &["status", "--porcelain"]), "");
 }
 
-/// An existing tag and an invalid version are refused first.
+/// An existing tag and an invalid version are refused before anything changes.
 #[test]
 fn x38_a_taken_tag_and_a_bad_version_are_refused_first() {
     let shop = Shop::new();

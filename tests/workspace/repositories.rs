@@ -19,7 +19,7 @@ pub fn seed(scratch: &Scratch, name: &str) -> String {
     folder.display().to_string()
 }
 
-/// Creates another bare repository.
+/// Creates `docs`, another bare repository.
 pub(super) fn more(shop: &Shop) {
     let seed = shop.scratch.path().join("seed/lib");
     shop.git(&seed, &["clone", "-q", "--bare", ".", &shop.origin("docs").display().to_string()]);

@@ -189,7 +189,7 @@ fn guarded() -> (Shop, Guarded) {
     (shop, server)
 }
 
-/// Returns whether git supports HTTP here.
+/// Returns whether this machine's git supports HTTP.
 fn speaks_http(shop: &Shop) -> bool {
     let ran = shop.git_command(&shop.root()).args(["remote-http"]).output().expect("git starts");
     let speaks = !String::from_utf8_lossy(&ran.stderr).contains("is not a git command");

@@ -1,4 +1,5 @@
-//! Tests of specs: defects of the original by their numbers, and the life of a spec from its first line to the archive.
+//! Tests of specs: that defects of smctl are fixed, by their numbers, and the life of a spec from its first line to the
+//! archive.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Ran, Scratch, tool};
 
-/// A workspace with the repositories `api` and `web`, made by hand.
+/// A workspace with the repositories `api` and `web`, created without mcpkg.
 struct Shop {
     scratch: Scratch,
 }
@@ -223,7 +224,7 @@ fn x25_a_scaffold_is_not_valid() {
     let first =
         "Spec '_workspace:login' is not valid:\n  openspec/changes/login/proposal.md:3: the section 'Why' is empty\n  ";
     assert!(message.starts_with(first), "{message}");
-    // The scaffold that the original creates.
+    // The scaffold that smctl creates.
     let proposal = "# a — Proposal\n\n## Why\n\n<!-- Describe it -->\n\n## What Changes\n\n<!-- Describe it -->\n\n## References\n\n- \n";
     let design = "## Decisions\n\n### Decision 1: \n\n**Choice:** \n\n**Rationale:** \n\n## Open Questions\n\n1. \n";
     let tasks = "## Implementation\n\n- [ ] \n\n## Verify\n\n- [ ] \n";
@@ -380,7 +381,7 @@ fn x27_the_current_branch_names_its_spec() {
     assert!(ran.stdout.contains("_workspace:login"), "{ran}");
     let ran = shop.run_in("api", &["spec", "status"]);
     assert!(ran.stdout.starts_with("_workspace:login is Done: 2 of 2 tasks done"), "{ran}");
-    // From inside a worktree of the repository.
+    // The same works inside a worktree of the repository.
     shop.git("web", &["worktree", "add", "--quiet", "-b", "feature/other", "../.worktrees/other/web", "develop"]);
     let ran = shop.run_in(".worktrees/other/web", &["--json", "spec", "tasks"]);
     assert!(ran.stdout.contains("_workspace:other"), "{ran}");
@@ -470,7 +471,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     let outside = shop.scratch.path().join("outside");
     shop.scratch.file("outside/changes/evil/proposal.md", "secret\n");
     shop.scratch.file("outside/design.md", format!("secret\n{DESIGN}"));
-    // The tree of a repository is a link.
+    // The folder `openspec` of a repository is a link.
     symlink(&outside, shop.root().join("api/openspec")).expect("a link");
     let (_, error) = shop.fails(&["spec", "status", "api:evil"]);
     assert_eq!(error["code"], "E_IO_INVALID_PATH", "{error}");

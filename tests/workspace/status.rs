@@ -220,7 +220,7 @@ fn disturb(shop: &Shop, folder: &Path, random: &mut Random, name: &str) {
     }
 }
 
-/// Tests a hundred workspaces. Each is the one before with a few changes.
+/// Tests a hundred workspaces. Each is the previous one with a few more changes.
 #[test]
 fn status_and_worktree_list_agree_with_a_script_of_git_commands() {
     let shop = Shop::new();

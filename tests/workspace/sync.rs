@@ -56,7 +56,7 @@ fn x14_missing_repositories_are_cloned_and_a_dead_remote_does_not_stop_others() 
 fn branches_that_cannot_move_without_loss_stay() {
     let shop = Shop::new();
     let new = ["lib", "api", "web"].map(|repo| theirs(&shop, repo));
-    // Another branch is checked out, so main moves without the work tree.
+    // In `lib`, another branch is checked out, so main moves without the work tree.
     shop.git(&shop.repo("lib"), &["switch", "-q", "-c", "alone"]);
     shop.commit(&shop.repo("api"), "mine.txt", "mine\n");
     std::fs::write(shop.repo("web").join("code.txt"), "changed\n").expect("a file");
@@ -80,7 +80,7 @@ fn branches_that_cannot_move_without_loss_stay() {
     assert_eq!(shop.id("web", "main"), new[2]);
 }
 
-/// A develop that was created here follows origin's develop once there is one. The user's own configuration is kept.
+/// A local develop follows origin's develop once origin has one. An upstream that the user configured is kept.
 #[test]
 fn a_branch_that_origin_gains_later_is_followed() {
     let shop = Shop::new();

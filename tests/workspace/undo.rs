@@ -42,7 +42,7 @@ fn x40_a_start_and_a_release_are_taken_back() {
     assert_eq!(shop.id("lib", "v1.0.0^{commit}"), shop.id("lib", "main"));
 }
 
-/// A second undo takes back the run before the last. Undoing an undo by its name does the run again.
+/// A second undo undoes the run before the last. Undoing an undo by its id does the run again.
 #[test]
 fn x40_undo_goes_back_step_by_step_and_an_undo_is_taken_back_by_its_name() {
     let shop = Shop::new();
@@ -99,7 +99,7 @@ fn runs(shop: &Shop) -> Vec<serde_json::Value> {
     shop.data(&["flow", "log"])["runs"].as_array().expect("runs").clone()
 }
 
-/// A run of another workspace is not undone here, even if its id is given.
+/// A run of another workspace is not undone, even if its id is given.
 #[test]
 fn a_run_of_another_workspace_is_not_found() {
     let shop = Shop::new();
@@ -118,7 +118,7 @@ fn a_run_of_another_workspace_is_not_found() {
     }
 }
 
-/// If develop is checked out, its files change with the branch in both directions.
+/// If develop is checked out, a finish and its undo change the files too.
 #[test]
 fn x40_a_checked_out_target_goes_along() {
     let shop = Shop::new();
@@ -160,7 +160,7 @@ fn branches_that_moved_since_are_not_taken_back() {
     shop.assert_tidy();
 }
 
-/// A run in a database from somebody else moves nothing.
+/// A run without a record on this machine, as in a database from somebody else, is not undone.
 #[test]
 fn a_run_of_another_machine_is_not_taken_back() {
     let shop = Shop::new();

@@ -333,7 +333,7 @@ fn a_set_whose_folder_is_gone_is_listed_and_removed() {
     shop.assert_tidy();
 }
 
-/// A link leads out of the workspace.
+/// `.worktrees` is a link that leads out of the workspace.
 #[test]
 fn x35_no_worktree_is_made_outside_of_the_root() {
     let shop = Shop::new();

@@ -7,8 +7,8 @@ use super::error;
 use crate::support::Ran;
 use crate::workspace::shop::{REPOS, Shop};
 
-/// A replacement for ssh, which runs the command for the other host. For `web`, it dies after `$CUT` bytes unless
-/// `$CUT` is empty.
+/// A replacement for ssh that runs the other host's command on this machine. For `web`, it dies after `$CUT` bytes
+/// unless `$CUT` is empty.
 const SSH: &str = r#"#!/bin/sh
 for last; do :; done
 case "$last" in
@@ -27,7 +27,7 @@ impl Remote {
         let shop = Shop::bare();
         let ssh = shop.scratch.file("own-ssh", SSH);
         std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        // The file needs more than a few packets.
+        // A file so large that it is sent in many packets.
         let seed = shop.scratch.path().join("seed/web");
         let noise: Vec<u8> = (0..200_000_u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8).collect();
         std::fs::write(seed.join("noise.bin"), noise).expect("a file");
