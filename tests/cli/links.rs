@@ -83,7 +83,7 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     scratch.ok(&["import", "tree"]);
     let link = |text: &str| Target::Link(text.to_owned());
     let copy = |path: &str| Target::Copy(path.to_owned());
-    // A variant needs the SHA-256 of stored content, here of the rules.
+    // A variant needs the SHA-256 of stored content. This is the rules' SHA-256.
     let sha256 = sha2::Sha256::digest(b"Rules\n").into();
     let variant = |of: &str| Target::Variant(Variant { of: of.to_owned(), sha256, executable: true });
     for (path, target) in [

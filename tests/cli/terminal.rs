@@ -26,7 +26,7 @@ fn deployed() -> Scratch {
 /// masked.
 ///
 /// # Errors
-/// Returns the reason why the test cannot run here.
+/// Returns the reason why the test cannot run on this machine.
 fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'static str> {
     // The length of a path decides where it is cut.
     let random = scratch.path().to_str().and_then(|path| path.strip_prefix("/tmp/mcpkg-test-"));

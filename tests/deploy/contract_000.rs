@@ -292,7 +292,7 @@ fn d34_an_unsupported_version_is_answered_with_the_contracts_version() {
 fn d35_an_unknown_tool_is_a_protocol_error() {
     let place = Place::with_project();
     let mut client = place.server(&["--as", "agentpack"]);
-    // Tools of the default identity are unknown here.
+    // A server with `--as agentpack` does not know the tools of the default identity.
     for name in ["no_such_tool", "create_prompt", "deploy_shell", "module_set"] {
         let error = client.error("tools/call", json!({ "name": name, "arguments": {} }));
         assert_eq!(error["code"], -32602, "{error}");

@@ -51,7 +51,7 @@ impl World {
         Some(Self { server, store })
     }
 
-    /// Runs `f`. Returns how many batches were fetched in the meantime, and the other statements.
+    /// Runs `f`. Returns how many batches it fetched, and its other statements.
     fn told(&self, f: impl FnOnce()) -> (usize, Vec<String>) {
         let log = || std::fs::read_to_string(self.server.folder().join("log")).expect("the server's log");
         let before = log().len();

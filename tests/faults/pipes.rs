@@ -155,7 +155,7 @@ fn f20_a_client_that_never_reads_costs_little_and_holds_up_nobody() {
             })
             .collect();
         server.write(&requests);
-        // Another client reads and writes in the meantime.
+        // Another client reads and writes while the answers wait.
         let mut other = Client::legacy(&scratch, "2025-06-18");
         for n in 0..30 {
             let name = format!("{tool}-{n}");

@@ -7,7 +7,7 @@ use super::trusting;
 use crate::support::{Ran, Scratch, skipped};
 
 /// Returns a scratch folder with a signed tool. `build` is the part of its manifest about the build. Returns `None` if
-/// no tool can run here.
+/// no tool can run on this machine.
 fn with_tool(build: &str, script: &str) -> Option<Scratch> {
     let scratch = Scratch::new();
     let manifest = format!(

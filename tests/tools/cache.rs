@@ -36,7 +36,7 @@ fn works(client: &mut Client) {
     assert_eq!(called["content"][0]["text"], "right\n", "{called}");
 }
 
-/// Returns whether tools cannot run here, and reports it as skipped.
+/// Returns whether tools cannot run on this machine, and reports it as skipped.
 fn no_sandbox(client: &mut Client) -> bool {
     let unavailable = call(client).to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {

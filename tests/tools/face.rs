@@ -187,7 +187,7 @@ fn archive_of(team: &Team) -> [u8; 32] {
 fn x14_a_posted_attestation_does_not_verify_a_tool() {
     let (team, key, home, _) = alice();
     published(&home, &key);
-    // Carol signs another tool, and somebody posts this signature here.
+    // Carol signs another tool, and somebody posts its signature for Alice's tool.
     let stranger = Scratch::new();
     folder(&stranger, "mallory/other", "Evil");
     stranger.ok(&["tool", "key", "new"]);

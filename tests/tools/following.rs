@@ -12,7 +12,7 @@ use super::trusting;
 use crate::support::http::{self, Http};
 use crate::support::{Client, Scratch, at_a_terminal, skipped};
 
-/// Identities of keys that sign nothing here.
+/// Identities of keys that sign nothing in these tests.
 const HAND: &str = "ed25519:SHA256:z/fSv0Z0RZS+Lccbc6ZoOWwt/fbj1VFJGSBKQbo4icE";
 const OTHER: &str = "ed25519:SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -169,7 +169,7 @@ fn a_toolset_in_the_file_can_only_be_narrowed_without_a_person() {
     assert!(refused["isError"] == true && refused.to_string().contains("not in the toolset 'web'"), "{refused}");
     assert!(has(&mut client, "alice__one") && !has(&mut client, "alice__two"));
     assert_eq!(scratch.json(&["toolset", "show", "web"])["tools"], json!(["alice/one"]));
-    // From here on, changes of the file never make more tools visible.
+    // Until a person approves it, no change to the file makes more tools visible.
     let path = scratch.path().join(".enact/mcp.json");
     for (tools, active) in
         [(&["alice/one", "alice/two"][..], Some("web")), (&["alice/one"], Some("all")), (&["alice/one"], None)]

@@ -23,7 +23,7 @@ fn wait_until_it_is_gone(mark: &str) {
 }
 
 /// Returns a scratch folder with an installed tool that prints something and sleeps. Returns `None` if no tool can run
-/// here.
+/// on this machine.
 fn sleeper(mark: &str) -> Option<Scratch> {
     let scratch = Scratch::new();
     scratch.file(

@@ -70,7 +70,7 @@ fn archives_published_here_or_installed_elsewhere_are_kept() {
     scratch.ok(&["tool", "uninstall", TOOL]);
     assert_eq!(dry(&scratch)["archives"]["count"], json!(0), "it is installed for a project");
     scratch.ok(&["tool", "uninstall", TOOL, "--for-project"]);
-    // The same archive was published here, so its bytes are kept.
+    // The same archive was published to the local registry, so its bytes are kept.
     let would = dry(&scratch);
     assert_eq!(would["archives"], json!({ "count": 1, "bytes": 0 }));
     scratch.ok(&["tool", "prune", "--all", "--yes"]);

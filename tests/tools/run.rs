@@ -13,7 +13,7 @@ const MANIFEST: &str = "name: test/greet\nversion: 1.0.0\ndescription: Greets\n\
     outputSchema: {type: object, required: [greeting], properties: {greeting: {type: string}}}\n\
     env: {TOKEN: {description: A token, secret: true, required: true}}\n";
 
-/// Returns a scratch folder with a tool in it. Returns `None` if no tool can run here.
+/// Returns a scratch folder with a tool in it. Returns `None` if no tool can run on this machine.
 fn with_tool() -> Option<Scratch> {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);

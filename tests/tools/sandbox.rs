@@ -26,12 +26,12 @@ pub(super) struct Sandbox {
 
 impl Sandbox {
     /// Returns a sandbox that uses bubblewrap. Returns `None`, and reports it as skipped, if bubblewrap does not work
-    /// here.
+    /// on this machine.
     pub(super) fn new() -> Option<Self> {
         Self::of(Base::Host)
     }
 
-    /// Returns a sandbox that uses podman. Returns `None`, and reports it as skipped, if podman does not work here.
+    /// Returns a sandbox that uses podman. Returns `None`, and reports it as skipped, if podman does not work on this machine.
     pub(super) fn podman() -> Option<Self> {
         match image::made() {
             Ok(name) => Self::of(Base::Image(name)),
@@ -42,7 +42,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns a sandbox for each runner that works here.
+    /// Returns a sandbox for each runner that works on this machine.
     pub(super) fn each() -> Vec<Self> {
         [Self::new(), Self::podman()].into_iter().flatten().collect()
     }

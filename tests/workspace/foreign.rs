@@ -296,7 +296,7 @@ const PLACES: &[Place] = &[
     }),
 ];
 
-/// Copies a repository before the settings are added to it. Its copy is where a wrong reading of the path would look.
+/// Copies a repository before the settings are added to it. The copy is where a wrong reading of the path would look.
 fn share_decoy(from: &Path, to: &Path) {
     assert!(crate::support::tool("cp").arg("-a").args([from, to]).status().expect("cp starts").success());
 }

@@ -18,7 +18,7 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 
-/// The first second of 2026. All times here are relative to it.
+/// The first second of 2026. All times in this file are relative to it.
 const EPOCH: i64 = 1_767_225_600;
 
 /// The lifetime of a certificate in seconds.

@@ -9,7 +9,7 @@ use crate::support::api::{Api, Trouble};
 /// Returns a scratch database with the fixture imported from a file that tests can change.
 fn ground() -> (Scratch, Value) {
     let (scratch, mut document) = (Scratch::new(), hosting());
-    // Remove the operations that the import would leave out. They do not matter here.
+    // Remove the operations that the import would leave out. These tests do not need them.
     document["paths"].as_object_mut().expect("paths").retain(|path, _| !path.starts_with("/broken"));
     scratch.file("api.json", document.to_string());
     scratch.ok(&["catalog", "import", "api.json", "--prefix", "hosting"]);
