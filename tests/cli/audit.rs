@@ -134,7 +134,7 @@ fn only_a_person_accepts_a_critical_finding_of_an_import() {
         assert!(ran.stderr.contains(left), "{ran}");
         assert!(ran.stderr.contains("mcpkg audit kit"), "{ran}");
         assert!(scratch.ok(&["prompt", "list"]).contains("ok"));
-        // Without its SKILL.md, the rest of the skill would be useless.
+        // The skill's other files were not imported either, because they are useless without SKILL.md.
         assert!(!scratch.ok(&["resource", "list"]).contains("pdf"));
     }
     let dry = scratch.run(&["import", "kit", "--dry-run"]);

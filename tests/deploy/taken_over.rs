@@ -7,7 +7,7 @@ use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
 /// Writes what agentpack writes when it deploys: the files, and its manifest in their root.
-fn deployed_by_the_original(place: &Place, root: &str, target: &str, files: &[(&str, &str)]) {
+fn deployed_by_agentpack(place: &Place, root: &str, target: &str, files: &[(&str, &str)]) {
     let managed: Vec<Value> = files
         .iter()
         .map(|(path, text)| {
@@ -40,16 +40,16 @@ fn switched() -> (Place, String) {
         ],
     );
     let command = "---\ndescription: C\n---\nOne\n";
-    deployed_by_the_original(&place, "home/.codex", "codex", &[("AGENTS.md", "One\n")]);
-    deployed_by_the_original(&place, "home/.codex/prompts", "codex", &[("p.md", "One\n")]);
-    deployed_by_the_original(&place, "home/.codex/skills", "codex", &[("s/SKILL.md", SKILL)]);
-    deployed_by_the_original(&place, "root", "codex", &[("AGENTS.md", "One\n")]);
-    deployed_by_the_original(&place, "root/.codex/skills", "codex", &[("s/SKILL.md", SKILL)]);
-    deployed_by_the_original(&place, "root/.cursor/rules", "cursor", &[("instructions_a--1b59cb31ea.mdc", RULE)]);
-    deployed_by_the_original(&place, "root/.github", "vscode", &[("copilot-instructions.md", "One\n")]);
-    deployed_by_the_original(&place, "root/.github/prompts", "vscode", &[("p.prompt.md", "One\n")]);
-    deployed_by_the_original(&place, "home/.claude/commands", "claude_code", &[("c.md", command)]);
-    deployed_by_the_original(&place, "root/.claude/commands", "claude_code", &[("c.md", command)]);
+    deployed_by_agentpack(&place, "home/.codex", "codex", &[("AGENTS.md", "One\n")]);
+    deployed_by_agentpack(&place, "home/.codex/prompts", "codex", &[("p.md", "One\n")]);
+    deployed_by_agentpack(&place, "home/.codex/skills", "codex", &[("s/SKILL.md", SKILL)]);
+    deployed_by_agentpack(&place, "root", "codex", &[("AGENTS.md", "One\n")]);
+    deployed_by_agentpack(&place, "root/.codex/skills", "codex", &[("s/SKILL.md", SKILL)]);
+    deployed_by_agentpack(&place, "root/.cursor/rules", "cursor", &[("instructions_a--1b59cb31ea.mdc", RULE)]);
+    deployed_by_agentpack(&place, "root/.github", "vscode", &[("copilot-instructions.md", "One\n")]);
+    deployed_by_agentpack(&place, "root/.github/prompts", "vscode", &[("p.prompt.md", "One\n")]);
+    deployed_by_agentpack(&place, "home/.claude/commands", "claude_code", &[("c.md", command)]);
+    deployed_by_agentpack(&place, "root/.claude/commands", "claude_code", &[("c.md", command)]);
     let repo = place.repo().display().to_string();
     (place, repo)
 }

@@ -119,7 +119,7 @@ fn many_readers_at_once_stay_within_the_limit_of_connections() {
         }
         most
     });
-    // Up to three connections for reading, and one for writing.
+    // The store may open three connections for reading, and one for writing.
     assert!((1..=4).contains(&most), "{most} connections");
 }
 

@@ -51,7 +51,7 @@ fn f28_a_file_with_objects_of_somebody_else_is_refused_and_nothing_of_them_runs(
         let ran = scratch.run(&["prompt", "list"]);
         assert!(ran.stderr.contains(object), "{change}: {ran}");
         assert!(fs::read(scratch.db()).expect("the database") == before, "{change}: the file was touched");
-        // `restore` refuses it too.
+        // `restore` refuses the file too.
         fs::rename(scratch.db(), scratch.path().join("foreign.db")).expect("a rename");
         fs::rename(scratch.path().join("good.db"), scratch.db()).expect("a rename");
         assert_refused(&scratch, &["restore", "foreign.db", "--yes"], "E_DB_FOREIGN");

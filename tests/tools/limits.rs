@@ -124,7 +124,7 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
 #[test]
 fn x32_a_gibibyte_of_output_is_truncated_and_marked() {
     for sandbox in Sandbox::each() {
-        // A container engine passes output through another process, which is slower. So use less.
+        // A container engine passes output through another process, which is slower. So print less.
         let bytes = if sandbox.is_bubblewrap() { 1 << 30 } else { 64 << 20 };
         let script = format!("echo begin; head -c {bytes} /dev/zero | tr '\\0' x; echo; echo end");
         let outcome = sandbox.run(&["sh", "-c", &script]);

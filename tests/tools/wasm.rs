@@ -27,7 +27,7 @@ const ACTIONS: [(&str, &str); 12] = [
     ("loops", "(loop $l (br $l))"),
     ("forever", "(loop $l (br $l))"),
     ("grows", "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable"),
-    // Requests for memory that always fail: more than any memory can have, and more than this one may have.
+    // Requests for memory that always fail: more than any module can have, and more than this module may have.
     ("begs", "(loop $l (drop (memory.grow (i32.const -1))) (br $l))"),
     ("begs-whole", "(loop $l (drop (memory.grow (i32.const 65536))) (br $l))"),
     ("begs-more", "(loop $l (drop (memory.grow (i32.const 2000))) (br $l))"),

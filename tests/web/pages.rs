@@ -30,7 +30,7 @@ fn the_content_is_found_shown_and_compared() {
     assert!(diff.contains("class=\"added\"") && diff.contains("class=\"removed\""), "{diff}");
     let columns = browser.page(&format!("{revision}&split=1"));
     assert!(columns.contains("<table class=\"columns\">") || !diff.contains("In columns"), "{columns}");
-    // You confirm before an older revision is restored.
+    // The page asks for a confirmation before an older revision is restored.
     let question = browser.pressed(&history, "bring back", &[]);
     let done = text(&browser.pressed(&question, "Yes", &[]));
     assert!(done.contains("review"), "{done}");

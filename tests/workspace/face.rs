@@ -299,7 +299,7 @@ fn x33_codes_of_a_missing_workspace_of_git_of_a_gate_and_of_a_spec() {
     }
 }
 
-/// Two servers are asked to finish one feature. One does it, and the other names the run.
+/// Two servers are asked to finish the same feature. One does it. The error of the other names the run that did it.
 #[test]
 fn x45_two_servers_that_finish_one_feature() {
     for modern in [false, true] {

@@ -325,7 +325,7 @@ fn a_large_output_is_an_answer_of_a_few_kilobytes() {
     client.finish();
 }
 
-/// The server answers requests for its status while tests run, and its workers end with it.
+/// While tests of models run, the server answers other requests at once. When it is killed, its workers end too.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_status_does_not_wait_for_tests_and_workers_end_with_their_server() {
