@@ -1,4 +1,4 @@
-//! Sends a million requests, like an hour of a busy server, and checks whether the server's memory grows.
+//! Sends a million requests, as many as a busy server gets in an hour, and checks whether the server's memory grows.
 
 use serde_json::{Value as Json, json};
 

@@ -29,7 +29,7 @@ const OVER: usize = usize::MAX;
 /// The observations of a reader.
 #[derive(Default)]
 struct Seen {
-    /// The nanoseconds until each answer, by phase. In the phases with an even number, nobody writes.
+    /// The nanoseconds until each answer, by phase. Nobody writes in even-numbered phases.
     times: Vec<Vec<u32>>,
     failed: usize,
 }
@@ -46,8 +46,8 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if ![P50, FAILED, LOST].iter().any(|row| table.wants(row)) {
         return;
     }
-    // The phases with and without writers alternate, so that a busy machine slows both equally. The phases with writers
-    // take a minute in total.
+    // Phases with and without writers alternate, so that a busy machine slows both equally. In a full run, the phases
+    // with writers take a minute in total.
     let (rounds, alone, both) = if quick { (2, 1, 2) } else { (6, 5, 10) };
     let web = Web::serve(&data.usual());
     let phase = AtomicUsize::new(0);
@@ -133,7 +133,7 @@ fn read(web: &Web, phase: &AtomicUsize, n: usize, phases: usize) -> Seen {
     seen
 }
 
-/// Creates a prompt and changes it, again and again, in the phases with an odd number.
+/// Creates and then changes prompts, over and over, in odd-numbered phases.
 fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     let mut connection = web.connect();
     let session = (n % 2 == 1).then(|| connection.session());

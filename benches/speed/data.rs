@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const AUTHOR: Author<'_> = Author { actor: "bench", now: 1_700_000_000_000 };
 
-/// A scratch folder with a database of a usual size: 100 prompts, 150 small resources, a long text and a large blob.
+/// A scratch folder with a database of typical size: 100 prompts, 150 small resources, a long text and a large blob.
 pub struct Data {
     folder: TempDir,
 }

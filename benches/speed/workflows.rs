@@ -1,5 +1,5 @@
-//! Measures the text of workflows: checking, planning and writing. The reference is a YAML parser that does nothing
-//! else.
+//! Measures how long it takes to check, plan and write workflows. A check is compared with a YAML parser that only
+//! parses; everything else is compared with a check.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Applies the results of work on an edited text.
+//! Applies the results of background work, such as checks and saves, to the text in an editor.
 
 use mcpkg_base::error::Result;
 use mcpkg_console::document::Saved;
@@ -12,8 +12,9 @@ use super::editor::Lower;
 use super::message::{Edited, Task, Version};
 
 impl App {
-    /// Applies the result of work on a text. A result for an older version of the text is dropped, except for errors of
-    /// [`Edited::Set`], for [`Edited::Picked`], which has its own number, and for [`Edited::Saved`].
+    /// Applies the result of work on a text. Drops a result for an older version of the text, with these exceptions:
+    /// [`Edited::Saved`], [`Edited::Rewritten`], [`Edited::Picked`] (checked by its own number), and [`Edited::Set`],
+    /// whose error or warning is still shown.
     pub(super) fn worked(&mut self, version: Version, result: Edited, tasks: &mut Vec<Task>) {
         if let Edited::Saved(text, saved) = result {
             return self.saved(version, text, saved, tasks);

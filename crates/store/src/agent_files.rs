@@ -45,7 +45,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
     pub id: i64,
-    /// The path relative to the import; unique in its project.
+    /// The path relative to the import root; unique in its project.
     pub path: String,
     pub kind: Kind,
     pub agent: String,
@@ -61,7 +61,7 @@ pub struct AgentFile {
 /// A file to store.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// The path relative to the import.
+    /// The path relative to the import root.
     pub path: &'a str,
     pub kind: Kind,
     pub agent: &'a str,

@@ -94,7 +94,7 @@ fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField
     }
 }
 
-/// Returns the type of a schema; if it allows several, the first one except null.
+/// Returns the type of a schema. If it allows several, returns the first that is not null.
 fn type_of(schema: &Value) -> Option<&str> {
     let is_one = |name: &&str| *name != "null";
     match &schema["type"] {

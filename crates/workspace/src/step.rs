@@ -1,5 +1,5 @@
-//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that it can be undone,
-//! and so that the repository shows whether it was applied.
+//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that mcpkg can undo it,
+//! and can tell from the repository whether it was applied.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub enum Step {
     /// Renames a linked work tree to a temporary folder, so that a crash leaves this step either done or not done.
     /// [`Step::RemoveWorktree`] follows once the change has landed.
     PutAside { repo: String, path: String, aside: String },
-    /// Moves a work tree that was put aside back to its place, if it still exists.
+    /// Undoes [`Step::PutAside`]: moves the work tree back to its place, if it still exists.
     BringBack { repo: String, path: String, aside: String },
     /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a
     /// commit without a branch.

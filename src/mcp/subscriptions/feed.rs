@@ -1,4 +1,4 @@
-//! Counts the changes to the content that one selection of project and tools serves.
+//! Counts the changes to the content that is served for one selection of project and tools.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use mcpkg_store::revisions::Kind;
 use mcpkg_store::watch::Change;
 use mcpkg_store::{Db, Store};
 
-/// The number of changes of each list.
+/// How often each list has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lists {
     pub(super) prompts: u64,
@@ -27,7 +27,7 @@ pub(super) struct Lists {
     pub(super) tools: u64,
 }
 
-/// The content that one selection of project and tools serves, with counts of its changes.
+/// The content that is served for one selection of project and tools, with counts of its changes.
 pub(super) struct Feed {
     /// The configuration of the feed, without a session.
     pub(super) config: Arc<Config>,
@@ -51,7 +51,7 @@ pub(super) struct OfSession {
     pub(super) config: Arc<Config>,
     /// `None` while the session has no installs of its own. Its tools are then the same as everybody's.
     pub(super) tools: Option<ToolsValidator>,
-    /// The number of changes of the session's list of tools.
+    /// How often the session's list of tools has changed.
     pub(super) changes: u64,
     pub(super) subscribers: usize,
 }
@@ -99,7 +99,8 @@ pub(super) struct Watched {
     pub(super) validator: Option<Validator>,
     pub(super) changes: u64,
     pub(super) subscribers: usize,
-    /// For a live resource, keeps the watch running. Live resources are not read in a transaction.
+    /// Set for a live resource, and keeps its watch running. [`Feed::take`] does not check live resources, because they
+    /// are not read in a transaction.
     pub(super) live: Option<Arc<LiveWatched>>,
 }
 
@@ -156,7 +157,7 @@ impl Feed {
     /// Counts the changes to this feed, and wakes the subscribers if there were any.
     ///
     /// # Errors
-    /// Those of reading the database. On an error, nothing was counted.
+    /// Fails if the database cannot be read. Nothing is counted then.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;
         let before = self.state().served.clone();
@@ -188,7 +189,8 @@ impl Feed {
         let watched = self.watched(|watched| watched.live.is_none());
         let mut updated = Vec::new();
         if !watched.is_empty() {
-            // Select the project that was found above by its name, so that each validator only looks up this name.
+            // Select the project by name, so that each validator only has to look up the name and does not resolve the
+            // selection again.
             let mut config = Config::clone(&self.config);
             if let Some(project) = project {
                 config.selection = Selection { named: Some(project.name), ..Selection::default() };
@@ -304,7 +306,7 @@ pub(super) fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsVal
     has_own.then(|| tools::validator(db, config)).transpose()
 }
 
-/// A change of every list.
+/// One change to every list.
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
 impl State {

@@ -1,4 +1,4 @@
-//! Carries changes of tasks to listen streams.
+//! Passes changes to tasks on to the streams of clients that listen for them.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::mcp::asker::Asker;
 /// The maximum number of changes that wait for one stream. A client that falls further behind has to poll.
 const CHANGES: usize = 64;
 
-/// A change of a task, for the streams of its requester.
+/// A change to a task, for the streams of its requester.
 #[derive(Clone)]
 pub(super) struct Change {
     pub(super) asker: Asker,
     pub(super) task: Arc<DetailedTask>,
 }
 
-/// Creates the channel for the changes of all tasks of a server.
+/// Creates the channel for the changes to all tasks of a server.
 pub(super) fn channel() -> broadcast::Sender<Change> {
     broadcast::Sender::new(CHANGES)
 }

@@ -73,8 +73,8 @@ pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'stat
     }
 }
 
-/// Returns whether changed words are enclosed in signs ([`Told::with_words_marked`]), because the user may not see
-/// reversed words.
+/// Returns whether changed words are enclosed in markers ([`Told::with_words_marked`]), because the terminal may not
+/// show reverse video.
 fn marks_words(is_ascii: bool) -> bool {
     is_ascii || Colored::ansi_color_disabled_memoized()
 }

@@ -12,7 +12,8 @@ use crate::servers::document::{Document, Format};
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// A rule can apply always, for globs, by its description or manually. Cursor reads the front matter line by line.
+/// A rule applies always, to files that match its globs, when Cursor picks it by its description, or when the user
+/// names it. Cursor reads the front matter line by line.
 const RULES: Rules = Rules {
     folder: ".cursor/rules",
     ending: ".mdc",
@@ -104,7 +105,7 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".cursor"],
         plugins: &[".cursor-plugin"],
-        // Not measured: these are the lists in Cursor's documentation.
+        // Taken from Cursor's documentation, not tested with Cursor itself.
         manifest: Some(Manifest {
             lists: &[
                 List::replaces("rules", Holds::Rules),

@@ -1,6 +1,6 @@
 //! The supported systems, and types that the functions of each system share.
 
-/// A system that mcpkg supports. [`SYSTEM`](super::SYSTEM) is the one that this mcpkg was built for.
+/// A system that mcpkg supports. [`SYSTEM`](super::SYSTEM) is the one that this build of mcpkg is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     Linux,

@@ -1,11 +1,11 @@
 //! Keeps a bare git repository of a project, or of all projects, in the user's cache folder.
 //!
-//! The repository is updated after the project has changed, once for all requests that arrive in the meantime. The
+//! The first request after a change updates the repository. Requests that arrive during the update wait for it. The
 //! commit depends only on the files.
 //!
-//! The plugin's version is `1.0.N`, where N is the number of the project's newest event in the audit trail when the
-//! files changed. So the version rises with each change, and no version is used twice. While the files stay the same,
-//! the version stays the same too.
+//! The repository contains each project as a plugin. A plugin's version is `1.0.N`, where N is the number of the
+//! project's newest event in the audit trail when the files changed. So the version rises with each change, and no
+//! version is used twice. While the files stay the same, the version stays the same too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,14 +33,14 @@ const ALL: &str = "mcpkg";
 const STATE: &str = "state.json";
 const REPOSITORY: &str = "repository.git";
 
-/// How long a repository may be unused before it is removed. It is removed when another repository is made.
+/// How long a repository may stay unused. It is then removed the next time another repository is made.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How often the time of the last use is recorded.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
-/// How many events of other projects may follow before they are recorded as seen. This limits the number of events that
-/// a request has to read.
+/// How many events of other projects a repository may be behind before [`note_use`] records them as seen. This limits
+/// how many events a request has to read.
 const READ: i64 = 1000;
 
 /// The state of the projects from which the repository in a folder was made.
@@ -50,7 +50,7 @@ struct State {
     made_by: String,
     /// The repository is up to date with all events up to this number.
     trail: i64,
-    /// The plugins, by the keys of their projects.
+    /// The plugins, by the UUIDs of their projects.
     plugins: BTreeMap<String, Made>,
 }
 

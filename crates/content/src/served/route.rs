@@ -33,7 +33,7 @@ pub(super) enum What {
     Offer,
     Upload,
     Skills,
-    /// A file that the index of skills names.
+    /// A file that is listed in the skills index.
     Skill(String),
     Servers,
     Server {

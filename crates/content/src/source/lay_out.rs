@@ -1,7 +1,7 @@
 //! Writes the files of a commit to a folder.
 //!
-//! Files are written exactly as the repository stores them: without filters, without conversion of line endings, and without
-//! large-file storage. Nothing is written through a link, and no path leaves the folder.
+//! Files are written exactly as the repository stores them: no filters, no line-ending conversion, and no Git LFS.
+//! Nothing is written through a link, and no path leaves the folder.
 
 use std::fs;
 use std::io::{Read, Write};

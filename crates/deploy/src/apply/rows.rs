@@ -14,8 +14,8 @@ use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots::{self, State};
 use mcpkg_store::{Db, blobs};
 
-/// Records in one transaction that all files are written: updates their rows and ends the journal. The journal stays
-/// open as long as replaced files are kept.
+/// Records in one transaction that all files are written: updates their rows and marks the snapshot as applied. The
+/// journal stays open if replaced files or empty folders still have to be cleaned up.
 pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
@@ -57,8 +57,8 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
         })) {
             let path = Path::new(&row.path);
             let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
-            // If the file changed since the plan was made, record the planned content, so that the file counts as
-            // drifted.
+            // If the file changed since the plan was made, record no stat with the planned content, so that the file is
+            // read again and counts as drifted.
             let same = disk::look(path)?.sha256() == file.after.sha256();
             let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
             let (applied, pristine) = (file.after.clone(), file.after.clone());

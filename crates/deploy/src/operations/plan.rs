@@ -16,7 +16,7 @@ use crate::source::{Choice, Only};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, NoOutput, Operation, Reply, Shape};
 
-/// The arguments that plan, diff and deploy take.
+/// The arguments that plan, diff and preview share.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     #[command(flatten)]

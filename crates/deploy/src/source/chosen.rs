@@ -1,4 +1,4 @@
-//! Finds the targets that `all` includes.
+//! Finds the targets that `--target all` stands for: those that the user chose for the project or for all projects.
 
 use crate::targets::Target;
 use mcpkg_base::error::Result;
@@ -15,7 +15,7 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     }
 }
 
-/// Returns the targets for projects that have no choice of their own.
+/// Returns the targets of projects for which no targets were chosen.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

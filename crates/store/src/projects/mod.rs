@@ -22,7 +22,7 @@ const NAME: Unique = Unique::new("project", &["name"]);
 /// The reason why a project is the selected one for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A flag or an environment variable with this name.
+    /// The call names the project. This text says where, such as `--project` or `the access key`.
     Named(&'static str),
     /// The project is bound to this folder.
     Bound(String),
@@ -171,7 +171,7 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Returns the project with this key, if it exists.
+/// Returns the project with this row id, if it exists.
 pub fn by_key(db: &Db<'_>, id: i64) -> Result<Option<Project>> {
     db.one(sql!("SELECT ", project_columns!(), " FROM project WHERE id = ?1"), params![id], from_row)
 }

@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
 const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
 
-/// Adds a resource. If a deleted resource had the same name, this continues its id and history.
+/// Adds a resource. If a deleted resource had the same name, the new one keeps its id and continues its history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if the name or the URI is taken.
@@ -83,9 +83,9 @@ pub fn restore(
     write(db, author, project, resource, change, None)
 }
 
-/// Inserts the resource if `resource.id` is 0, or else updates its row if anything differs. Adds the next revision, indexes the
-/// words of a text, and notes whether the project's list has changed. `resource.revision` is the previous number. If `indexed`
-/// is a key, the words of a new resource are already indexed under it.
+/// Inserts the resource if `resource.id` is 0, or else updates its row if anything differs. Adds the next revision,
+/// indexes the words of a text, and notes whether the project's list has changed. `resource.revision` is the previous
+/// number. If `indexed` is `Some(id)`, a new resource gets this id, under which its words are already indexed.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -195,7 +195,7 @@ fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
                 text = ?6 AND executable = ?7 AND blob_id = ?8 AND created_at = ?9 AND updated_at = ?10
            FROM resource WHERE id = ?1"
     );
-    // The times of a damaged row are unknown, so a restore always rewrites it.
+    // Compare the times too: a damaged row is read with the times 0, so it always differs and a restore rewrites it.
     let item = params![
         resource.id,
         resource.name,

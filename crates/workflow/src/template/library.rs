@@ -31,7 +31,8 @@ pub struct LibraryTemplate {
     pub is_own: bool,
 }
 
-/// Returns the templates of the selected project and the built-in ones, by name.
+/// Returns the templates of the selected project and the built-in ones, ordered by name. A project's template replaces
+/// a built-in one with the same name.
 pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<LibraryTemplate>> {
     let mut all = templates::list(db, selection)?.iter().map(|row| own(db, row)).collect::<Result<Vec<_>>>()?;
     for text in EMBEDDED {

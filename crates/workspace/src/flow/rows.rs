@@ -1,4 +1,5 @@
-//! Builds the reply of a flow: one row per repository, and the steps that were or would be done.
+//! Builds the reply of a flow: one row per repository with its ref moves and, for a dry run, the steps that would be
+//! done.
 
 use serde_json::{Value, json};
 

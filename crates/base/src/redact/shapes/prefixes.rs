@@ -105,7 +105,7 @@ pub const FIRST: [bool; 256] = {
     first
 };
 
-/// Returns the rest of a word after the prefix of a token, whatever it looks like.
+/// Returns the part of a word after a token's prefix. Does not check whether that part looks like a secret.
 pub fn rest_of(word: &str) -> Option<&str> {
     CLEAR.iter().chain(VAGUE).find_map(|prefix| word.strip_prefix(prefix))
 }
