@@ -4,8 +4,9 @@
 //! whose names contain it. The program never fails because of a time: the machine may be busy. See
 //! docs/explanation/benchmarks.md.
 //!
-//! `cargo bench -- --load` tests instead how mcpkg behaves under load. It takes minutes on every CPU, and fails if a
-//! bar is missed. It is a mode of this program, because it uses the same databases, the same client and the same table.
+//! `cargo bench -- --load` tests instead how mcpkg behaves under load. This test keeps every CPU busy for minutes, and
+//! fails if a bar is missed. It is a mode of this program, because it uses the same databases, the same client and the
+//! same table.
 //!
 //! This program also acts as the reference processes: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write FROM TO`, `--take
 //! FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`, `--start TIMES PROGRAM`,
@@ -97,9 +98,9 @@ mod workspaces;
 use data::Data;
 use table::Table;
 
-/// The amount of measuring in this run.
+/// How much this run measures.
 struct Effort {
-    /// The number of rounds, in each of which mcpkg and the reference take turns.
+    /// The number of rounds. In each round, mcpkg and the reference take turns.
     rounds: usize,
     /// The divisor for the number of samples in a round.
     divisor: usize,

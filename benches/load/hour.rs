@@ -76,8 +76,8 @@ impl Client {
     }
 }
 
-/// Returns request `n` and a part of its answer. Of ten requests, about eight are hot reads that are repeated often,
-/// one is new each time, and one calls a tool. A few requests read a large text, and even fewer write.
+/// Returns request `n` and a part of its answer. Of ten requests, about eight are reads that repeat often, one is a
+/// read that differs each time, and one calls a tool. A few requests read a large text, and even fewer write.
 fn request(n: usize) -> (&'static str, Json, &'static [u8]) {
     // The requests are in a random order, which is the same in each run.
     let random = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;

@@ -1,5 +1,5 @@
-//! Measures clients that send the next read as soon as the last one is answered, first alone and then while others
-//! write at a fixed rate.
+//! Measures clients that send the next read as soon as the last one is answered. Phases in which nobody writes
+//! alternate with phases in which others write at a fixed rate.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,5 @@
-//! Opens many listen streams. Measures the memory that they need, and how soon a change reaches all of them.
+//! Opens many `subscriptions/listen` streams. Measures the memory that they need, and how soon a change reaches all of
+//! them.
 
 use std::time::{Duration, Instant};
 

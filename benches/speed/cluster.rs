@@ -44,7 +44,8 @@ impl Cluster {
         address
     }
 
-    /// Returns the CPU time so far of the server processes for the current connections.
+    /// Returns the CPU time so far of the server's child processes: one for each current connection, and PostgreSQL's
+    /// background processes.
     pub fn cpu(&self) -> Duration {
         self.processes().skip(1).map(cpu).sum()
     }
@@ -54,7 +55,7 @@ impl Cluster {
         self.processes().all(|process| peer::pin(process, cpu))
     }
 
-    /// Returns the ids of the server's main process and of its child processes, which serve connections.
+    /// Returns the ids of the server's main process and of its child processes.
     fn processes(&self) -> impl Iterator<Item = u32> {
         let file = std::fs::read_to_string(self.server.folder().join("data/postmaster.pid")).expect("its process");
         let process = file.lines().next().expect("a line");
@@ -91,7 +92,7 @@ impl Cluster {
         }
         statements.retain(|statement| statement["sql"] != LOOK);
         for statement in &mut statements {
-            // A plain program does not need the database's version, so remove it from the statement.
+            // The plain program does not check for commits, so remove the check from the statement.
             let sql = statement["sql"].as_str().expect("a text");
             let sql = sql.strip_suffix(&format!("; {LOOK}")).unwrap_or(sql);
             let told = format!("SELECT found.*, ({LOOK}) FROM (");

@@ -1,5 +1,6 @@
-//! Measures the index of commands: a search in the library and over stdio, a command's spec, and the cost of many commands for
-//! a server. The reference is always the smallest program that could give the same answer.
+//! Measures the index of commands: a search in the library and over stdio, a command's spec, and the cost of many
+//! commands for a server. A search is compared with a plain text search, a spec with a prompt of the same size, and a
+//! server that has the commands with a server that has none.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ fn library(context: &Context, effort: &Effort, table: &mut Table) {
     row(table, LIBRARY, ours, reference, 1.0);
 }
 
-/// Returns a function that makes calls of a tool. Each call differs from all earlier ones.
+/// Returns a function that builds calls of a tool. Each call differs from all earlier ones.
 pub fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
@@ -178,8 +179,7 @@ fn spec(context: &Context, effort: &Effort, table: &mut Table) {
     row(table, SPEC, ours, reference, 1.5);
 }
 
-/// Measures the memory of a server after a hundred searches. The reference is a server whose database has no such
-/// commands.
+/// Measures the memory of a server after a hundred searches. The reference is a server with an empty database.
 fn memory(data: &Data, context: &Context, table: &mut Table) {
     let [ours, reference] = [context.database(), &data.empty("without-memory.db")].map(|database| {
         let mut server = Peer::serve(database, true);

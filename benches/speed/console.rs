@@ -1,5 +1,5 @@
-//! Measures the console at a terminal: its first frame, a key in a long list, its work at rest, and commits of other
-//! processes. In this process, measures the palette and the findings in a text.
+//! Measures the console at a terminal: its first frame, a key in a long list, its CPU use when nothing happens, and how
+//! soon it shows a commit of another process. In this process, measures the palette and the findings in a text.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -168,7 +168,7 @@ fn commit_to_screen(data: &Data, samples: usize) -> Duration {
     median(&mut times)
 }
 
-/// Returns a command that runs another one on a terminal of its own.
+/// Returns a command that runs `command` on a terminal of its own.
 fn script(command: &Command) -> Command {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words = std::iter::once(command.get_program()).chain(command.get_args());

@@ -84,8 +84,7 @@ impl Ground {
         self.run(&["import", self.path("commands").to_str().expect("a plain path")]);
     }
 
-    /// Writes a config repo with `count` modules of about 4 KiB for these targets. The modules have these types in
-    /// turn.
+    /// Writes a config repo with `count` modules of about 4 KiB for `targets`. The modules get the `types` in turn.
     fn repo(&self, name: &str, count: usize, types: &[&str], targets: &[(&str, &str)]) -> String {
         let repo = self.path(name);
         let mut manifest = String::from("version: 1\nprofiles:\n  default:\n    include_tags: [base]\ntargets:\n");

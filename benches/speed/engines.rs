@@ -1,4 +1,4 @@
-//! Measures mcpkg on PostgreSQL over HTTP. The references are plain programs that send the same statements to
+//! Measures mcpkg on PostgreSQL over HTTP. Most references are plain programs that send the same statements to
 //! PostgreSQL.
 
 use std::path::Path;
@@ -81,7 +81,7 @@ fn names(effort: &Effort) -> impl Iterator<Item = String> {
     reads.chain(others).chain(disk::names(ENGINE, effort))
 }
 
-/// Returns a function that makes requests. If `fresh` is true, each request differs from all earlier ones.
+/// Returns a function that builds requests. If `fresh` is true, each request differs from all earlier ones.
 fn requests(method: &'static str, parameters: impl Fn() -> Json, fresh: bool) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
@@ -219,7 +219,7 @@ fn together(connections: &mut [Connection], requests: usize, request: &mut impl 
     }
 }
 
-/// Returns a function that makes calls of create_prompt, with another prompt each time.
+/// Returns a function that builds calls of create_prompt. Each call creates another prompt.
 fn creates() -> impl FnMut() -> Vec<u8> {
     let mut number = 0;
     move || {

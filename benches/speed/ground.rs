@@ -134,7 +134,7 @@ impl Packed {
         Self { name: opened.manifest.name.to_string(), opened }
     }
 
-    /// Inserts the package into a database, and returns its key there.
+    /// Inserts the package into a database, and returns its row id.
     pub fn put(&self, db: &Db<'_>) -> mcpkg_base::error::Result<i64> {
         let release = Release {
             registry: "local".to_owned(),

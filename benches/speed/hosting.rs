@@ -1,4 +1,4 @@
-//! Makes databases whose catalogs contain commands: those of an API that this file describes, or of a given document.
+//! Makes databases whose catalogs contain commands: those of an invented hosting API, or of a given document.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::{Map, Value as Json, json};
 use crate::data::Data;
 use crate::peer::mcpkg;
 
-/// The number of commands that the API has.
+/// The number of commands of the hosting API.
 pub const COMMANDS: usize = 5_000;
 
-/// The id of one of the commands.
+/// The id of one of the hosting API's commands.
 pub const COMMAND: &str = "hosting:addons:addons-7:info";
 
-/// Returns the path of a database with the commands of the API. Makes the database on the first call.
+/// Returns the path of a database with the commands of the hosting API. Makes the database on the first call.
 pub fn database(data: &Data) -> PathBuf {
     let (document, database) = (data.path("hosting.json"), data.path("hosting.db"));
     if database.exists() {
@@ -46,7 +46,7 @@ pub fn import(data: &Data, database: &Path, document: &Path, prefix: &str) {
     assert!(status.success(), "the import failed");
 }
 
-/// Describes the API: ten resources with a hundred lists each. One in nineteen lists is about postgres.
+/// Describes the hosting API: ten resources with a hundred lists each. One in nineteen lists is about postgres.
 fn described() -> Json {
     const THINGS: [&str; 10] =
         ["app", "addon", "pipeline", "database", "domain", "release", "dyno", "key", "webhook", "collaborator"];

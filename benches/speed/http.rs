@@ -52,7 +52,7 @@ impl Form {
         }
     }
 
-    /// Returns a function that makes requests for the server.
+    /// Returns a function that builds requests for the server.
     fn requests(self, web: &Web) -> impl Fn(Json) -> Vec<u8> {
         let session = match self {
             Form::Stateless => None,
@@ -165,10 +165,12 @@ fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
     })
 }
 
-/// Returns the median time from a commit of this process until a listen stream of the server reports it.
+/// Returns the median time from a commit of this process until a `subscriptions/listen` stream of the server reports
+/// it.
 pub fn delay(database: &Path, samples: usize) -> Duration {
-    let (store, clock) = (Store::open(database).expect("the database opens"), Clock::system());
-    let web = Web::serve(database);
+    let database = data.empty("delay.db");
+    let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
+    let web = Web::serve(&database);
     let mut listener = web.connect().listen();
     let mut times: Vec<Duration> = (0..samples)
         .map(|n| {

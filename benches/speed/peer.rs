@@ -20,8 +20,8 @@ pub struct Peer {
     unread: std::ops::Range<usize>,
 }
 
-/// Returns a command that runs the mcpkg under test on `database`, without the variables by which the user's
-/// environment would influence it.
+/// Returns a command that runs the mcpkg under test on `database`. Removes the user's environment variables that would
+/// change the database, the project or the log.
 pub fn mcpkg(database: &Path) -> Command {
     let mut command = Command::new(installed::mcpkg());
     command.current_dir(database.parent().expect("the database stands in a folder"));
@@ -182,7 +182,7 @@ pub fn peak(process: u32) -> Option<u64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }
 
-/// Returns a figure of a process in bytes. /proc reports it in kB.
+/// Returns a size from `/proc/PID/status` in bytes. The file has it in kB.
 fn status(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc has the process");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("its memory is known");

@@ -22,8 +22,8 @@ use tokio::task::block_in_place;
 
 use crate::data;
 
-/// Answers each POST with the content of `answer`, after it ran the statements in `plan` on one of its connections. It has as
-/// many connections as mcpkg uses for reads.
+/// For each POST, runs the statements in `plan` on a connection from a pool, and answers with the content of `answer`.
+/// The pool has as many connections as mcpkg uses for reads.
 pub fn statements(address: &str, plan: &Path, answer: &Path) {
     let read = |file: &Path| std::fs::read(file).expect("the file can be read");
     let plan: Vec<Json> = serde_json::from_slice(&read(plan)).expect("statements");
@@ -36,7 +36,7 @@ pub fn statements(address: &str, plan: &Path, answer: &Path) {
     });
 }
 
-/// Answers each call of create_prompt in a POST: writes the prompt's rows in one transaction through mcpkg's store, and
+/// Answers POSTs that call create_prompt: writes the prompt's rows in one transaction through mcpkg's store, and
 /// returns mcpkg's answer.
 pub fn hand(address: &str) {
     let store = Store::open(Path::new(address)).expect("the database opens");
@@ -156,7 +156,7 @@ impl Planned {
     }
 }
 
-/// A value in the form of PostgreSQL's log; `None` is NULL.
+/// A value as PostgreSQL's log writes it; `None` is NULL.
 #[derive(Debug)]
 struct Parameter(Option<String>);
 

@@ -1,5 +1,5 @@
-//! Measures the call of a plugin's tool through `execute`. The reference is the same call by rmcp's client between two durable
-//! inserts, because a run of one step stores as much. The plugin is a second mcpkg.
+//! Measures a call of a plugin's tool through `execute`. The reference makes the same call with rmcp's client, and a
+//! durable insert before and after it, because a run of one step stores as much. The plugin is a second mcpkg server.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

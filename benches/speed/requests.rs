@@ -196,7 +196,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// Returns a function that makes requests with `method`. Fresh requests differ from all earlier ones.
+/// Returns a function that builds requests with `method`. Fresh requests differ from all earlier ones.
 fn requests(method: &'static str, parameters: impl Fn() -> Json, asked: Asked) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {

@@ -1,5 +1,5 @@
-//! Measures a run of many steps. The reference is a loop that sends the same requests with the same client and stores
-//! as much about each.
+//! Measures a run of many steps. The reference is a loop that sends the same requests with the same client, and stores
+//! as much for each request.
 
 use std::fs;
 use std::sync::Arc;

@@ -27,12 +27,12 @@ use crate::installed;
 /// The number of packages to verify.
 const PACKAGES: usize = 100;
 
-/// The word that stands for the folder with the tool's files in a plan.
+/// In a plan, this text stands for the folder with the tool's files.
 const OF_TOOL: &str = "the tool's archive";
 
-/// Runs `true` in bubblewrap for each input line, and then answers the line. It uses the command in `plan`, the output of
-/// `mcpkg tool run --dry-run`. As in mcpkg, the mcpkg program inside the sandbox sets the limits. `tree` is the folder
-/// with the tool's files.
+/// Runs `true` in bubblewrap for each input line, and then answers the line. The command for bubblewrap comes from
+/// `plan`, the output of `mcpkg tool run --dry-run`. As in mcpkg, the mcpkg program inside the sandbox sets the limits.
+/// `tree` is the folder with the tool's files.
 pub fn run(plan: &Path, tree: &Path) {
     let plan: Json = serde_json::from_slice(&std::fs::read(plan).expect("a plan")).expect("JSON");
     let runner = &plan["runners"].as_array().expect("runners").iter().find(|runner| runner["works"] == true);

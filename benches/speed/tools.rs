@@ -193,7 +193,7 @@ fn call(ground: &Ground, effort: &Effort, table: &mut Table) {
     let mut ours = serve(ground, &database);
     let request = request(1, "tools/call", &json!({ "name": "bench__true", "arguments": {} }));
     answer_of(&mut ours, &request);
-    // The reference runs with the same sandbox as a call, which the plan describes.
+    // The plan describes the sandbox of a call, so that the reference can use the same one.
     let plan = ground.run(&database, &["tool", "run", "bench/true", "--dry-run"]);
     let copy = ground.copy(plan["sha256"].as_str().expect("a digest"));
     let file = ground.path("plan.json");

@@ -1,5 +1,5 @@
-//! Measures workspaces of many repositories: the time that mcpkg adds to the git commands that it runs, and the cost of
-//! watching a quiet workspace.
+//! Measures workspaces of many repositories: the time that mcpkg adds to its git commands, and the cost of watching a
+//! quiet workspace.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const QUIET: Duration = Duration::from_millis(200);
 /// The time for which the benchmark observes a quiet server.
 const WATCHED: Duration = Duration::from_secs(30);
 
-/// The URI of the status, to read it and to subscribe to it.
+/// The URI of the workspace's status.
 const URI: &str = "smctl://workspace/status";
 
 /// The arguments of the git command that reads the status of a repository.
@@ -81,7 +81,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// Reads the status of this many repositories below a folder with git, on as many threads as mcpkg uses.
+/// Runs `git status` in this many repositories below a folder, on as many threads as mcpkg uses.
 pub fn look(root: &Path, repos: &str) {
     let repos: usize = repos.parse().expect("a number");
     let next = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! Actions: what a key does on a screen, such as running an operation or opening another place.
+//! Actions: what a key does on a screen, such as running an operation or opening another screen.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub struct Action {
 pub enum Does {
     Call(Box<Invocation>),
     Open(Place),
-    /// Replaces the current place, for example with the same deploy minus one file.
+    /// Replaces the current screen, for example with the same deploy minus one file.
     Replace(Place),
     /// Loads more rows of the list.
     More,

@@ -74,7 +74,7 @@ fn lines(item: &Value, now: Millis) -> Vec<Row> {
     text(item, "shown").lines().enumerate().map(row).collect()
 }
 
-/// Returns the drafts that a run has proposed so far, as the places that show them.
+/// Returns the screens of the drafts that a run has proposed so far.
 pub fn drafts(rows: &[Row]) -> Vec<Place> {
     rows.iter().filter_map(|row| row.look.clone()).collect()
 }

@@ -38,7 +38,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     section("PROMPTS", prompts.rows.iter().map(prompt).collect(), prompts.has_more, "prompts");
     let own = |found: &&Value| text(found, "from") != "prompt";
     let skill = |found: &Value| item("skill", names(found));
-    // `skill list` returns the prompts that act as skills after all other skills. If one of them is loaded, all other
+    // `skill list` puts prompts that act as skills at the end. Once the first of these prompts is loaded, all other
     // skills are loaded too.
     let has_more = skills.has_more && skills.rows.iter().all(|found| own(&found));
     section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), has_more, "skills");

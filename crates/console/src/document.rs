@@ -15,7 +15,7 @@ use crate::place::Text;
 /// The text that a new workflow begins with.
 const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps: []\n";
 
-/// A text that an editor opens.
+/// An opened workflow or draft.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub origin: Text,
@@ -30,7 +30,7 @@ pub struct Document {
     pub revision: u64,
     pub findings: Vec<Finding>,
     pub fields: Fields,
-    /// For a stale draft: what happened to its workflow in the meantime.
+    /// For a stale draft: how its workflow changed since the draft was made.
     pub meanwhile: Option<Versions>,
 }
 
@@ -38,7 +38,7 @@ pub struct Document {
 #[derive(Debug)]
 pub enum Saved {
     Done(Box<Reply>),
-    /// Somebody else saved in the meantime. The workflow was not changed.
+    /// Somebody else has saved since the text was opened, so the workflow was not saved.
     Overtaken(Versions),
     /// With `is_stored`, the draft has the new text, but the workflow was not saved.
     Failed {
@@ -69,7 +69,8 @@ pub fn set(context: &Context, written: &str, pointer: &str, value: Option<&str>,
     Ok(text(&action::read(context, "workflow set", arguments)?, "yaml").to_owned())
 }
 
-/// Returns the name that the lines of a text give the workflow. Returns `None` if no line begins with `workflow:`.
+/// Returns the workflow's name from the first line that begins with `workflow:`. Returns `None` if there is no such
+/// line, or no name in it.
 pub fn named<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let value = lines.find_map(|line| line.strip_prefix("workflow:"))?;
     let name = value.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
@@ -110,7 +111,7 @@ impl Document {
             return Saved::Overtaken(versions);
         }
         let mut is_stored = false;
-        // If you change the name in the text, saving creates a new workflow (revision 0).
+        // If you change the name in the text, saving creates a new workflow, for which the revision is 0.
         let described = action::read(context, "workflow describe", json!({ "yaml": written })).unwrap_or_default();
         let (name, revision) = match text(&described, "workflow") {
             name if name.is_empty() || name == self.name => (self.name.as_str(), self.revision),

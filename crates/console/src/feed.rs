@@ -139,7 +139,7 @@ const CHANGED_LATER: &str = "!";
 
 const SIGNS: &[(&str, &str)] = &[(CAN_UNDO, "can be undone"), (CHANGED_LATER, "changed later")];
 
-/// Returns the sign of an event.
+/// Returns the sign that shows whether an event can be undone.
 fn sign(event: &Value) -> Span {
     match text(event, "undo") {
         "in" => Span::new(Tone::Good, CAN_UNDO),

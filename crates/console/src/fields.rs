@@ -105,15 +105,15 @@ impl Fields {
         self.rows.get(*self.index.get(pointer)?)
     }
 
-    /// Returns the row that is `by` rows after the row `from`, but at most the last row and at least the first one.
-    /// Headings do not count.
+    /// Returns the row that is `by` rows after the row `from`, or the first or last row if `by` leads past it. Headings
+    /// do not count.
     pub fn step(&self, from: &str, by: isize) -> Option<&Field> {
         let rows: Vec<&Field> = self.rows.iter().filter(|field| field.kind != Kind::Heading).collect();
         let now = rows.iter().position(|field| field.pointer == from).unwrap_or(0);
         rows.get(now.saturating_add_signed(by).min(rows.len().checked_sub(1)?)).copied()
     }
 
-    /// Returns the finding that belongs to a row: an error before a warning.
+    /// Returns the first finding about a row; an error goes before a warning.
     pub fn finding<'f>(&self, field: &Field, findings: &'f [Finding]) -> Option<&'f Finding> {
         let own = || {
             findings.iter().filter(|found| self.owner(&found.pointer).is_some_and(|own| own.pointer == field.pointer))

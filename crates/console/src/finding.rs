@@ -74,7 +74,7 @@ impl Fix {
         })
     }
 
-    /// Returns the text with the fix applied; `None` if the text does not have the fix's position.
+    /// Returns the text with the fix applied; `None` if the fix is for a position outside the text.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
         let (before, after) = (text.get(..start)?, text.get(end..)?);

@@ -127,8 +127,9 @@ pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     Ok(Screen::list(format!("All > {noun} {name} > run"), list))
 }
 
-/// Returns the commands `NOUN VERB` whose first argument has the same name as that of `NOUN show`. If there is no
-/// command `NOUN show`, compares with the command that deletes the item.
+/// Returns the commands `NOUN VERB` whose first argument has the same name as the first argument of `NOUN show`. If
+/// there is no command `NOUN show`, compares with the command that deletes the item. Leaves out the commands that show,
+/// select, create or delete an item.
 fn taking<'c>(context: &'c Context, noun: &str) -> impl Iterator<Item = &'static Entry> + use<'c> {
     let of = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).and_then(first_argument);
     let taken = ["show"].into_iter().chain(ENDERS).find_map(of);

@@ -14,7 +14,8 @@ pub struct Rows {
     pub has_more: bool,
 }
 
-/// Reads the first `wanted` rows of the list `field` from the command that lists them, at most `page` in one call.
+/// Runs a command that lists rows, and returns the first `wanted` rows of its list `field`. Reads at most `page` rows
+/// in one call.
 pub fn first(context: &Context, call: &Invocation, field: &str, wanted: usize, page: usize) -> Result<Rows> {
     let (replies, has_more) = replies(context, call, wanted, page)?;
     let rows = |reply: Reply| match reply.into_value()[field].take() {
@@ -43,7 +44,7 @@ pub fn replies(context: &Context, call: &Invocation, wanted: usize, page: usize)
     Ok((replies, cursor.is_some()))
 }
 
-/// Returns the last row of a list that has more rows than are loaded. `of` names the rows, such as `prompts`.
+/// Returns the row `... more`, which ends a list if not all rows are loaded. `of` names the rows, such as `prompts`.
 pub fn more(of: &str) -> Row {
     Row {
         id: format!("more {of}"),

@@ -1,4 +1,4 @@
-//! The field picker: suggestions for a place in a workflow, from `workflow suggest` and `workflow values`.
+//! The field picker: suggestions for a value in a workflow, from `workflow suggest` and `workflow values`.
 
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
-    // There may be many outputs of steps without a tag that the argument accepts, so they come after the providers.
+    // Step outputs without an accepted tag come after the providers, because there may be many of them.
     let accepted = texts(data, "accepts");
     let is_near = |value: &&Value| {
         let tags = texts(value, "tags");
@@ -213,7 +213,7 @@ pub fn literal(words: &str, takes: &str) -> Option<Pick> {
     Some(Pick::plain(&value, remark, Does::Set))
 }
 
-/// Returns whether a pointer is that of a step's command, or of a new step.
+/// Returns whether a pointer points to a step's command or to a new step.
 pub fn takes_command(pointer: &str) -> bool {
     let parts: Vec<&str> = pointer.split('/').collect();
     matches!(parts.as_slice(), ["", "steps", "-"] | ["", "steps", _, "run"])

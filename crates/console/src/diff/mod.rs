@@ -40,7 +40,7 @@ enum Part {
 
 #[derive(Clone, Debug)]
 struct Hunk {
-    /// The place of the hunk, such as `@@ -3,3 +3,3 @@` or, for three texts, `from line 3`.
+    /// Where the hunk is, such as `@@ -3,3 +3,3 @@` or, for three texts, `from line 3`.
     head: String,
     /// For the old and the new text: the number of the first line, counted from 1, and the number of lines. Zeros for
     /// three texts.
@@ -51,7 +51,7 @@ struct Hunk {
     actions: Vec<Action>,
 }
 
-/// One line of each text, next to each other; `None` where a text has no such line.
+/// The lines of all texts that belong side by side. A cell is `None` where a text has no such line.
 #[derive(Clone, Debug)]
 struct Row {
     cells: Vec<Option<Cell>>,
@@ -122,8 +122,8 @@ impl Diff {
         hunk.checked_sub(1).and_then(|at| hunks.nth(at)).map_or(&[], |hunk| &hunk.actions)
     }
 
-    /// Lets the user choose hunks. `out` has the numbers of the excluded hunks. `place` returns the place that shows the
-    /// same diff with the given hunks excluded.
+    /// Lets the user choose hunks. `out` has the numbers of the excluded hunks. `place` returns the screen of the same
+    /// diff with the given hunks excluded.
     #[must_use]
     pub fn choosing(mut self, out: &[usize], place: impl Fn(Vec<usize>) -> Place) -> Self {
         let hunks = self.parts.iter_mut().filter_map(|part| match part {
@@ -148,8 +148,8 @@ impl Diff {
     }
 }
 
-/// Returns the hash that identifies a unified diff among the user's marks ([`crate::reviewed`]). If the diff changes,
-/// so does the hash.
+/// Returns the hash under which [`crate::reviewed`] records that the user reviewed a diff. If the diff changes, so does
+/// the hash.
 pub fn digest(unified: &str) -> String {
     sha256::hex(unified.as_bytes())
 }

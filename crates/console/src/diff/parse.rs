@@ -135,8 +135,8 @@ pub(super) fn words(old: &str, new: &str) -> (Vec<Span>, Vec<Span>) {
 
 impl Diff {
     /// Adds the unchanged lines between the hunks as folds. `text` is the complete old text (side 0) or new text (side
-    /// 1). Adds nothing if the unchanged lines of the hunks are not at their places in `text`, because then `text` is
-    /// not the text that the diff was made from.
+    /// 1). Adds nothing if the unchanged lines in the hunks differ from the same lines of `text`: the diff was then
+    /// made from another text.
     #[must_use]
     pub fn with_text(mut self, text: &str, side: usize) -> Self {
         let text: Vec<&str> = text.lines().collect();

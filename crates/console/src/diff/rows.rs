@@ -24,7 +24,7 @@ pub struct Shown {
     pub cells: Vec<Option<Line>>,
     /// The number of the hunk that the row belongs to, counted from 1; `None` outside of hunks.
     pub hunk: Option<usize>,
-    /// The number of the fold that enter opens here, counted from 0.
+    /// The fold that Enter opens on this row, counted from 0.
     pub fold: Option<usize>,
 }
 
@@ -125,8 +125,8 @@ fn columns(row: &Row) -> Shown {
     Shown { cells: row.cells.iter().enumerate().map(cell).collect(), hunk: None, fold: None }
 }
 
-/// Returns the lines of rows of one kind, without columns: each unchanged line once, or the changed lines of the first
-/// text, then those of the next one.
+/// Returns lines without columns for rows that are all unchanged or all changed: each unchanged line once, or the
+/// changed lines of the first text, then those of the next text.
 fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     if rows[0].is_same {
         let last = |row: &Row| row.cells.iter().flatten().last().map(|cell| line(&sign(sides, None), cell, true));
