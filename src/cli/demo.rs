@@ -218,7 +218,7 @@ fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str()).collect()
 }
 
-/// An MCP client of a child process that exchanges one line per message.
+/// An MCP client that talks to a child process, one line per message.
 struct Client {
     server: Running,
     input: Option<ChildStdin>,

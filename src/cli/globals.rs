@@ -30,7 +30,8 @@ pub(super) struct Globals {
 }
 
 impl Globals {
-    /// Reads `--db`, `--project` and `--workspace` from a command line that is still being typed, and the environment.
+    /// Reads `--db`, `--project` and `--workspace` from a command line that is still being typed. For a missing flag,
+    /// reads the environment.
     pub(super) fn of_unfinished(words: &[OsString]) -> Self {
         let matches = Command::new("mcpkg")
             .args(args().map(|arg| arg.global(false)))
@@ -126,8 +127,8 @@ fn working_directory() -> Option<String> {
     Selection::folder(&mcpkg_base::platform::real(&std::env::current_dir().ok()?).ok()?)
 }
 
-/// Returns the definitions of the global flags for clap. The help of each command names them in one line, which
-/// [`super::help`] writes.
+/// Returns the definitions of the global flags for clap. clap's own help leaves them out, because [`super::help`] lists
+/// them.
 ///
 /// [`Globals::from`] reads the environment instead of clap, because clap would show set variables in the usage text of
 /// every failure.

@@ -73,7 +73,7 @@ impl Flags {
     }
 }
 
-/// Returns the first word of a command line that is neither a flag among `--db`, `--project` and `-p` nor the value of one.
+/// Returns the first word of a command line, not counting the flags `--db`, `--project` and `-p` and their values.
 fn command_of(line: &str) -> Option<&str> {
     let mut words = line.split(' ').filter(|word| !word.is_empty());
     loop {

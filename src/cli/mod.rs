@@ -271,8 +271,8 @@ fn name_a_number(error: &mut clap::Error) {
 const NAMED: usize = 4;
 
 /// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because
-/// mcpkg's commands begin with a noun. After a noun, as in `gate list`, it suggests the noun's own commands, or the
-/// only command that ends with the word.
+/// mcpkg's commands begin with a noun. After a noun, as in `gate list`, it suggests only commands of that noun, unless
+/// just one command of any noun ends with the word.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };

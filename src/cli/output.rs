@@ -90,7 +90,7 @@ impl Output {
         }
     }
 
-    /// Returns a body in the form for a terminal. For an empty table, a note goes to stderr.
+    /// Returns a body as text for a terminal. For an empty table, a note goes to stderr.
     fn on_terminal(&self, body: Body) -> Result<StyledText> {
         Ok(match body {
             Body::Sentence(text) => StyledText::plain(format!("{text}\n")),
@@ -409,7 +409,7 @@ fn stream(color: ColorChoice) -> Stream {
     }
 }
 
-/// Returns the beginning of a text that fits before the progress bar on one line.
+/// Returns as much of a text as fits on one line before the progress bar.
 fn beginning(what: &str) -> String {
     let columns = console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns));
     console::truncate_str(&marks::line(what), columns.saturating_sub(BESIDE).max(8), "…").into_owned()

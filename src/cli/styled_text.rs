@@ -1,5 +1,5 @@
-//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`StyledText`], which marks hidden
-//! characters.
+//! Builds text for a terminal. Stored and other untrusted text reaches the terminal only as part of a [`StyledText`],
+//! which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -199,8 +199,8 @@ pub(super) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Splits a line into graphemes that a terminal draws as one: a letter with its accents, an emoji of several
-/// characters, a flag. A grapheme that is wider than a row is split.
+/// Splits a line into graphemes. A terminal draws a grapheme as one character: a letter with its accents, an emoji of
+/// several characters, a flag. A grapheme that is wider than a row is split.
 fn signs(line: &str, columns: usize) -> Vec<&str> {
     let mut signs = Vec::new();
     let (mut start, mut width, mut before) = (0, 0, None);

@@ -132,7 +132,7 @@ pub struct Following {
     pub since: String,
     /// The number of the event. Earlier events of the same second are not undone.
     pub first: i64,
-    /// The numbers of other excluded events.
+    /// The numbers of the events that the user excluded.
     pub except: Vec<i64>,
     /// The numbers of the events whose consent requests the undo denies. The requests of other events stay open.
     pub denied: Vec<i64>,

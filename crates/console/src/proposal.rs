@@ -44,7 +44,8 @@ pub fn screen(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
     Ok(Screen::diff(title, diff).with(found).with(diff::review(unified)))
 }
 
-/// Returns the hunks for the option `--hunks`. Returns none if all are chosen, because then the option is not needed.
+/// Returns the hunks for the option `--hunks`. Returns an empty list if all hunks are chosen, because the option is not
+/// needed then.
 pub fn hunks(diff: &Diff, chosen: &[usize]) -> Vec<usize> {
     if chosen.len() == diff.hunks() { Vec::new() } else { chosen.to_vec() }
 }

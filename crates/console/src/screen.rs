@@ -12,7 +12,7 @@ pub struct Row {
     pub id: String,
     /// At most one cell for each column of the list.
     pub cells: Vec<Span>,
-    /// The place that enter opens. Its screen is also the row's preview.
+    /// The place that Enter opens. Its screen is also the row's preview.
     pub look: Option<Place>,
     pub actions: Vec<Action>,
     /// Whether the row is a heading, which cannot be selected.
@@ -69,8 +69,8 @@ pub struct List {
     pub is_narrow: bool,
     /// Whether the last cells are prose, which wraps instead of being cut.
     pub wraps: bool,
-    /// The signs of the first column, each with the words for it. A user interface without room for a legend shows the
-    /// words.
+    /// The signs in the first column, each with its meaning. A user interface without room for a legend shows the
+    /// meaning.
     pub signs: &'static [(&'static str, &'static str)],
 }
 

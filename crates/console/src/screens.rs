@@ -13,7 +13,7 @@ const fn screen(screen: &'static str, shows: &'static str, keys: &'static [(char
     Keys { screen, shows, keys }
 }
 
-/// The labels of `U`.
+/// The labels of the key `U`.
 const ALL: &str = "undo this agent since here";
 const ALL_OF_SHELL: &str = "undo the shell since here";
 const ALL_OF_CONSOLE: &str = "undo the console since here";

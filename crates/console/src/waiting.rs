@@ -153,7 +153,7 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
             |known: &&mut Waiting| (&known.from, &known.what, known.effect) == (&item.from, &item.what, item.effect);
         match items.iter_mut().find(is_equal).filter(|_| is_read) {
             Some(known) if known.until <= item.until => known.count += 1,
-            // The item that expires first stands for all of them.
+            // The equal request that expires first stands for all.
             Some(known) => *known = Waiting { count: known.count + 1, ..item },
             None => items.push(item),
         }

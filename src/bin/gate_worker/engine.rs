@@ -17,8 +17,8 @@ use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 /// Returns why the run stopped: an operator that tract lacks or computes wrongly, or any other error from tract.
 pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<ModelOutput, Stopped> {
     let begun = Instant::now();
-    // A file may declare shapes for values inside its graph. They apply to the inputs used at export, whose shapes may
-    // differ from ours.
+    // Ignore the shapes that a file declares for values inside its graph. They are right for the inputs used at export,
+    // but our inputs may have other shapes.
     let engine = tract_onnx::onnx().with_ignore_value_info(true);
     let proto = engine.proto_model_for_read(model).map_err(|error| failed("load the model", &error))?;
     supported::check(&proto, &inputs)?;

@@ -48,14 +48,14 @@ fn names() -> Vec<String> {
     HEADINGS.iter().flat_map(|(_, names)| *names).copied().chain(topics::names()).map(str::to_owned).collect()
 }
 
-/// Adds the remaining parts of the man page to the root command.
+/// Adds the examples and the environment variables to the root command.
 pub(crate) fn of_root(root: Command) -> Command {
     let examples: Vec<String> = BEGIN.iter().map(|(line, about)| format!("{line:<38}{about}")).collect();
     root.after_help(format!("{EXAMPLES}  {}\n\n{ENVIRONMENT}", examples.join("\n  ")))
 }
 
-/// Adds the description, notes, examples and a pointer to the global options to a command. The short help shows only
-/// the first clause of the description and a few examples.
+/// Adds a description, notes, examples, and a line about the global options to a command. The short help shows only the
+/// first clause of the description and a few examples.
 pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str, examples: &[&str]) -> Command {
     let (style, path) = (header(), path.join(" "));
     let shown = |examples: &[&str]| match examples {
