@@ -1,4 +1,4 @@
-//! Answers completion/complete: names of prompts and resources, and values for template arguments.
+//! Answers completion/complete: values for the arguments of prompts and of resource templates.
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 

@@ -113,7 +113,7 @@ impl Config {
         Caller::client(name, self.grant.clone(), self.connection, self.identity)
     }
 
-    /// Returns who sends a request, as in `key:ci`. Without a key or token, it is this machine's `user`.
+    /// Returns who sends a request, as in `key:ci`. For a request without a key or token, returns `user`.
     pub(super) fn requester(&self) -> String {
         self.caller(None).asker()
     }

@@ -42,7 +42,8 @@ pub(super) struct Line {
     pub(super) micros: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trace: Option<String>,
-    /// The selection of a project that the request did not name. The writing thread looks its name up.
+    /// How to find the project if the request does not name one. The thread that writes the log looks up the project's
+    /// name.
     #[serde(skip)]
     pub(super) selection: Option<Selection>,
 }
@@ -114,7 +115,7 @@ impl Line {
         self.selection = config.selection.named.is_none().then(|| config.selection.clone());
     }
 
-    /// Hides secrets in what the client chose.
+    /// Redacts secrets in the texts that the client chose.
     pub(super) fn redact(&mut self) {
         let texts = [&mut self.client, &mut self.project, &mut self.tool, &mut self.subject];
         for text in texts.into_iter().flatten().chain([&mut self.method]) {
@@ -139,7 +140,7 @@ fn parsed<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-/// Returns a string without its end if it is long; `None` if the value is not a string.
+/// Returns a JSON string, cut to [`LONGEST`] bytes; `None` if the value is not a string.
 fn text(raw: &RawValue) -> Option<String> {
     let mut text: String = serde_json::from_str(raw.get()).ok()?;
     if text.len() > LONGEST {

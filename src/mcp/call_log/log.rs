@@ -44,7 +44,7 @@ impl CallLog {
             && store.read(|db| audit_logs::get(db, &host))?.as_deref() != Some(path)
             && let Err(error) = store.write(|db| audit_logs::set(db, &host, path))
         {
-            // Only `doctor` needs this, and a read-only database can be served.
+            // Only `doctor` needs this record, and mcpkg also serves read-only databases.
             tracing::warn!(%error, "cannot record where the audit log is");
         }
         let (jobs, queue) = channel();
@@ -61,7 +61,7 @@ impl CallLog {
         Ok(Some(Arc::new(Self { jobs, state, required: settings.required, thread })))
     }
 
-    /// Lets a call begin. If the log is required, waits while too many lines wait for the disk.
+    /// Waits until a call may begin. If the log is required, this is when its queue has space.
     ///
     /// # Errors
     /// `E_AUDIT_FAILED` if the log is required and cannot be written.

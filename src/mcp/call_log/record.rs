@@ -15,7 +15,7 @@ use crate::mcp::Config;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Code;
 
-/// The facts about one call. Its line is written when the last owner drops it.
+/// The facts about one call. When the last owner drops the record, its line goes to the log.
 pub(in crate::mcp) struct Record {
     log: Arc<CallLog>,
     started: Instant,
@@ -29,7 +29,7 @@ struct Facts {
     is_skipped: bool,
 }
 
-/// The call got no answer: it was cancelled, or its client left.
+/// The outcome of a call that got no answer, because it was cancelled or its client left.
 const CANCELLED: &str = "cancelled";
 
 impl Record {

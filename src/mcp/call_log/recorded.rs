@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::record::Record;
 
-/// Returns the record of a request, if there is an audit log. Over HTTP, it travels in the parts of the HTTP request.
+/// Returns the record of a request, if there is an audit log. Over HTTP, the extensions of the HTTP request contain the
+/// record.
 pub(in crate::mcp) fn record(extensions: &Extensions) -> Option<Arc<Record>> {
     let of_http = || extensions.get::<http::request::Parts>()?.extensions.get();
     extensions.get().or_else(of_http).cloned()
@@ -23,7 +24,7 @@ pub(in crate::mcp) async fn recorded<T: Serialize>(
     recorded_as(record, answering, |record, result| record.sent(size(result))).await
 }
 
-/// Like [`recorded`], for the answers that may ask the client for more.
+/// Like [`recorded`], for answers that may ask the client for more input.
 pub(in crate::mcp) async fn recorded_as<T>(
     record: Option<Arc<Record>>,
     answering: impl Future<Output = Result<T, ErrorData>>,

@@ -111,7 +111,7 @@ impl Writer {
             self.lost_told = lost;
         } else {
             self.pending.0.truncate(before);
-            // The open file may be on a disk that is gone, and the path may lead to another one.
+            // The open file may be on a disk that is gone, and the path may lead to another disk now.
             let _ = self.file.reopen();
         }
         self.note(&written);
@@ -134,7 +134,7 @@ impl Writer {
     }
 }
 
-/// Returns why a file cannot be written, in words that anybody may read.
+/// Returns why a file cannot be written, without its path.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full".to_owned(),

@@ -1,4 +1,5 @@
-//! Identifies requests that the front answers itself: hot reads, and calls of tools that are declared hot.
+//! Identifies hot requests, which the front answers itself: MCP's own reads, such as prompts/get, and calls of tools
+//! that are declared hot.
 
 use std::borrow::Borrow;
 

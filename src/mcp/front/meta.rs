@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The part of a request's `_meta` that the front needs.
+/// What a request's `_meta` says about its protocol revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// The request has none of the fields by which 2026-07-28 describes a request.
+    /// The request has none of the `_meta` fields of revision 2026-07-28.
     Plain,
     /// The version is 2026-07-28, and all fields that it requires are present.
     Modern,

@@ -1,7 +1,7 @@
 //! Reads a client's lines in front of rmcp, and answers the most frequent requests itself.
 //!
-//! The front answers hot reads directly from database rows. It also answers requests that rmcp would drop or get wrong.
-//! It hands every other line over to rmcp. Each of its rules works around a problem in rmcp:
+//! The front answers hot requests ([`hot`]) directly from database rows. It also answers requests that rmcp would drop
+//! or get wrong. It hands every other line over to rmcp. Each of its rules works around a problem in rmcp:
 //!
 //! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
@@ -55,7 +55,7 @@ pub(super) use read_cache::{Presented, ReadCache};
 pub(super) use response::{push_error, push_result};
 pub(super) use response_cache::CacheKey;
 
-/// Handles the lines of one client. For standard input, it runs on the thread that reads them.
+/// Handles the lines of one client. Over stdio, the front runs on the thread that reads standard input.
 pub(super) struct Front {
     server: Server,
     reader: Reader,
@@ -234,7 +234,7 @@ impl Front {
                 return Ok(());
             }
         }
-        // Invalid parameters get the same error on both paths.
+        // Invalid parameters of a read get the same error whether the front or rmcp would answer.
         if era.is_some() && Read::is_hot(method) && !self.server.config.providers.takes(method, parameters) {
             Read::parse(method, parameters).map_err(|error| self.failed(&error))?;
         }

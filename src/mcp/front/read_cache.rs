@@ -1,4 +1,4 @@
-//! Caches answers to reads over HTTP, which many clients share, and checks the access of HTTP requests.
+//! Caches answers to reads over HTTP in one cache for all clients, and checks the access of HTTP requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -45,7 +45,8 @@ struct State {
     known: Known,
 }
 
-/// The data read at one data version: which projects exist, whether a key is required, and what each key allows.
+/// What was read since the database's data version last changed: which projects exist, whether a key is required, and
+/// what each key allows.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,

@@ -31,7 +31,7 @@ pub(super) struct ResponseCache {
     results: HashMap<Vec<u8>, Arc<Vec<u8>>>,
 }
 
-/// A request in the form under which its answer is cached.
+/// The key under which the answer to a request is cached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheKey {
     key: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Serves the HTTP endpoints of domains outside MCP, with the same access checks and limits as MCP. Each has its own
-//! path.
+//! Serves the HTTP endpoints of domains outside MCP, with the same access checks and limits as MCP. Each endpoint has
+//! its own path.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -211,8 +211,8 @@ async fn spooled(
     Ok(file)
 }
 
-/// Reads and drops a body, up to [`UNWANTED`] bytes. Otherwise, a client that is still sending would not see the reason
-/// of its refusal.
+/// Reads and drops a body, up to [`UNWANTED`] bytes. Otherwise, a client that is still sending would not see why its
+/// request was refused.
 async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
     let until = Instant::now() + app.network.timeout;
     let mut size = 0;

@@ -130,7 +130,7 @@ impl<S> HalfClosed<S> {
                 context.waker().wake_by_ref();
                 false
             }
-            // While writing is blocked, an answer is still being sent, and that polls the connection again.
+            // While writing is blocked, an answer is still being sent, and sending it polls the connection again.
             _ => !self.blocked,
         }
     }
