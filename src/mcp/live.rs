@@ -80,7 +80,7 @@ impl LiveResource {
         Ok(text)
     }
 
-    /// Returns the text in the form of resources/read.
+    /// Returns the text as resources/read returns it.
     pub(super) fn contents(&self, uri: &str, text: String) -> ResourceContents {
         let contents = ResourceContents::text(text, uri);
         match self.resource.mime_type {

@@ -1,4 +1,4 @@
-//! Helps the reads of stored rows: decodes cursors to pages, and builds the errors for missing rows.
+//! Helps to read stored rows: decodes cursors to pages, and builds the errors for missing rows.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::cursor;

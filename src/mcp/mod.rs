@@ -1,7 +1,7 @@
 //! Implements the MCP interface of mcpkg.
 //!
-//! rmcp is the protocol engine, and [`server`] is its handler. In front of rmcp, [`front`] answers hot reads and
-//! requests that rmcp would drop, and passes on every other line.
+//! rmcp is the protocol engine, and [`server`] is its handler. In front of rmcp, [`front`] answers the most frequent
+//! requests, and those that rmcp would drop. It passes on every other line.
 
 mod asker;
 mod by_uri;

@@ -49,8 +49,8 @@ impl Output {
     /// of the server.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(stdout) = &self.stdout else {
-            // A synchronous write cannot wait for space. It takes all the space that is free, so that the next message
-            // waits.
+            // A synchronous write cannot wait for space. It takes what is free, up to the size of the line, so that
+            // later messages wait.
             let line = parts.concat();
             let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
             let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);

@@ -19,8 +19,8 @@ use mcpkg_store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list. `splits` says whether the client splits the text that its user types after a
-/// prompt's name into words.
+/// Appends the result of prompts/list. `splits` says whether the client passes each word that the user types as a
+/// separate argument (see [`words`]).
 pub(super) fn list(
     db: &Db<'_>,
     selection: &Selection,

@@ -15,8 +15,8 @@ use mcpkg_store::Db;
 
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    /// `splits` says whether the client splits the text that its user types after a prompt's name into words. Only
-    /// requests of 2026-07-28 contain the client's name, from which this follows.
+    /// `splits` says whether the client passes each word that the user types as a separate argument. This follows from
+    /// the client's name, which only requests of 2026-07-28 contain.
     Prompts {
         cursor: Option<Cow<'a, str>>,
         splits: bool,
@@ -103,7 +103,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Returns whether the `_meta` of a request names a client that splits input into words.
+/// Returns whether the `_meta` of a request names a client that passes each typed word as a separate argument.
 fn splits(meta: Option<&RawValue>) -> bool {
     #[derive(Deserialize)]
     struct Meta<'a> {

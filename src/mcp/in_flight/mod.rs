@@ -19,7 +19,7 @@ pub(super) use rmcp_transport::RmcpTransport;
 pub(super) use sink::Sink;
 
 /// The maximum number of requests in flight, including those queued behind a request with the same id. When it is
-/// reached, no further input is read. Listen streams stay open and do not count.
+/// reached, no further input is read. Listen streams (`subscriptions/listen`) stay open and do not count.
 const MAX_REQUESTS: usize = 256;
 
 /// The maximum total size of the requests in flight, in bytes. A larger request is accepted if it is the only one.

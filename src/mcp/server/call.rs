@@ -48,7 +48,7 @@ pub(super) struct HeldResources {
 }
 
 impl HeldResources {
-    /// Creates the record for a call with this ticket.
+    /// Returns the resources of a call with this ticket, which has no permit yet.
     pub(super) fn new(ticket: Option<Arc<Ticket>>) -> Arc<Self> {
         Arc::new(Self { ticket, permit: Mutex::default() })
     }

@@ -77,8 +77,8 @@ const OTHER_OPERATIONS: &str = "For other operations and API commands use search
     shows a command's arguments.";
 
 /// Returns the instructions for a client that connects: the purpose of each served group, and how to run operations
-/// that are not listed. Without the latter, agents cannot reach these operations, because they do not call tools that
-/// are not listed.
+/// that are not listed. Agents do not call tools that are not listed, so without this hint they could not run these
+/// operations.
 fn instructions(config: &Config) -> String {
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
     let served = groups.filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
@@ -110,7 +110,7 @@ pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
     let mut info = info(server);
     info.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     if server.config.identity == Identity::Smctl {
-        // Only this revision has `server/discover`, and it no longer has logging.
+        // Only revision 2026-07-28 has `server/discover`, and that revision has no logging.
         info.capabilities.logging = None;
     }
     DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info)

@@ -90,7 +90,7 @@ mod tests {
         let wait = refused.details().and_then(|details| details["retry_after_ms"].as_u64());
         assert!(wait.is_some_and(|wait| (1..=1001).contains(&wait)), "{wait:?}");
         assert!(rates.check(search, None, &keyed("b")).is_ok() && rates.check(show, None, &keyed("a")).is_ok());
-        // Over stdio, every read is accepted. For a tool without a limit, every call is.
+        // Over stdio, every read is accepted. Every call of a tool without a limit is accepted.
         let stdio = Config { connection: Connection::Stdio, ..keyed("a") };
         let own_read = JsonObject::from_iter([("command".to_owned(), json!("mcpkg:workflow:runs"))]);
         for _ in 0..200 {

@@ -32,7 +32,7 @@ struct Rung {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     Rung,
-    /// It is time to poll the resources that do not ring.
+    /// It is time to poll the resources whose changes do not ring the bell.
     Due,
     /// Nobody is subscribed any more.
     Over,

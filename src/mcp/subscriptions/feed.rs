@@ -133,7 +133,7 @@ impl Relevant {
 }
 
 impl Feed {
-    /// Creates the feed for the content that `config` serves. Ignores the session of `config`.
+    /// Creates the feed for the content that is served with `config`. Ignores the session of `config`.
     pub(super) fn new(store: &Store, config: &Arc<Config>) -> Self {
         let config = match config.session {
             Some(_) => Arc::new(Config { session: None, ..Config::clone(config) }),

@@ -1,6 +1,7 @@
 //! Watches the live resources that clients subscribed to.
 //!
-//! A thread runs while there are subscribers. It reads the resources again when the bell rings.
+//! A thread runs while there are subscribers. It reads the resources again when the [`Bell`] rings, because they may
+//! have changed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use mcpkg_store::Store;
 const SETTLED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The minimum time between two polls of resources that do not ring.
+/// The minimum time between two polls of resources whose changes do not ring the bell.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Polling may use at most 1/SHARE of one processor's time.
@@ -95,8 +96,8 @@ impl LiveResources {
         watched
     }
 
-    /// Reads the subscribed resources whenever the bell rings, and polls those that do not ring. Ends when nobody is
-    /// subscribed or the server ends.
+    /// Reads the subscribed resources whenever the bell rings, and polls those whose changes do not ring it. Ends when
+    /// nobody is subscribed or the server ends.
     fn watch(
         &self,
         bell: &Bell,

@@ -1,9 +1,9 @@
-//! Notifies clients of changes: list_changed and resources/updated, for sessions and listen streams alike.
+//! Notifies clients of changes: list_changed and resources/updated, in sessions and on `subscriptions/listen` streams.
 //!
-//! One thread watches the store. A [`Feed`] stands for the content that one selection of project and tools serves. A
-//! [`Subscriber`] tracks the parts of that content that one client subscribed to, and the changes that the client was
-//! notified of. Both keep counts instead of messages. So a burst of changes becomes one message, and a slow client
-//! costs no memory.
+//! One thread watches the store. A [`Feed`] stands for the content that is served for one selection of project and
+//! tools. A [`Subscriber`] tracks the parts of that content that one client subscribed to, and the changes that the
+//! client was notified of. Both keep counts instead of messages. So a burst of changes becomes one message, and a slow
+//! client costs no memory.
 
 mod bell;
 mod feed;
@@ -32,8 +32,8 @@ pub(super) use subscriber::{LONGEST_URI, MAX_URIS, News, Subscriber};
 /// The interval at which the watch checks the store. A check costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The position of the store when a listen request arrived, if it could be read. rmcp acknowledges the request before
-/// the subscription exists, so the stream has to report changes from this position on.
+/// The position of the store when a `subscriptions/listen` request arrived, if it could be read. rmcp acknowledges the
+/// request before the subscription exists, so the stream has to report changes from this position on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Since(Option<Position>);
 

@@ -1,4 +1,4 @@
-//! Follows the tasks that a listen stream reports, which are those in `notifications.taskIds` of its request.
+//! Follows the tasks that a `subscriptions/listen` stream reports: those in `notifications.taskIds` of its request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Runs long calls as tasks (an extension of 2026-07-28): a call is answered at once, and its outcome is stored.
 //!
-//! Only the requester can poll, follow or cancel a task. The server that runs a task keeps its state ([`RunningTask`]).
-//! The outcome is stored in the database, so that it survives a reconnect and a restart. If a row says "working" but
-//! nobody holds its runner's lock, the server has died.
+//! Only the requester can poll, follow or cancel a task. The server that runs a task keeps its state ([`RunningTask`])
+//! and a lock. The outcome is stored in the database, so that it survives a reconnect and a restart. If a row says
+//! "working" but the lock is free, the server has died.
 
 mod change;
 mod followed;

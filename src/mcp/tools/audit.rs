@@ -59,7 +59,7 @@ impl Call {
     }
 
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
-        // Only the answers of contract 004 begin with a version.
+        // Only the tools of contract 004 have `Shape::Json` with a version.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
         // Contracts 003 (workspaces) and 004 (commands and workflows) require a log line for each call of their tools.
         // But calls of contract 004's tools that only read are logged by default only under `Identity::Assistant`.

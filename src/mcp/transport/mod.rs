@@ -34,7 +34,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// signal.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(1);
 
-/// The registration of a server at its database, once it has succeeded. Dropping this value removes it.
+/// The registration of a server at its database, once it has succeeded. Dropping this value removes the registration.
 pub(super) struct Announced(
     #[expect(dead_code, reason = "it is taken away when it is dropped")] Arc<Mutex<Option<Serving>>>,
 );

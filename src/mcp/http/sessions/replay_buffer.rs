@@ -60,7 +60,7 @@ struct StreamEvents {
     events: VecDeque<(u64, Bytes)>,
     /// The newest event that a client received.
     delivered: u64,
-    /// Whether the stream is complete: its request was answered.
+    /// Whether the stream is complete: its request was answered or cancelled.
     ended: bool,
     changed: watch::Sender<()>,
 }
@@ -192,7 +192,7 @@ impl ReplayBuffer {
     pub(super) fn sweep(&self) {
         let mut state = self.state();
         state.forget(MAX_BYTES, KEPT);
-        // A stream that a client still followed when its last event was forgotten is removed here.
+        // Remove streams that a client was still following when their last event was forgotten.
         state.streams.retain(|name, stream| !(stream.events.is_empty() && stream.is_forgettable(name)));
     }
 

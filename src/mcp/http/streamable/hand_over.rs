@@ -117,7 +117,8 @@ pub(super) async fn hand_over(
     app.streamed(response, &config, None, (app.sessions.open(&session), peer.exchange.stream()))
 }
 
-/// Begins a session. It is recorded even if its client disconnects before the answer. Otherwise, it would never end.
+/// Begins a session. The session is recorded even if its client disconnects before the answer. Otherwise, the session
+/// would never end.
 async fn begin(
     app: &Arc<App>,
     config: Arc<Config>,

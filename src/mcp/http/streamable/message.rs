@@ -1,4 +1,4 @@
-//! Answers one message: answers hot reads, and requests that rmcp would get wrong, and hands the rest over to rmcp.
+//! Answers one message: hot reads and requests that rmcp would get wrong are answered here, the rest by rmcp.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal)
     Ok(line)
 }
 
-/// Returns whether a request opens a listen stream and all its headers are valid.
+/// Returns whether a request opens a `subscriptions/listen` stream and all its headers are valid.
 fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
     method == "subscriptions/listen"
         && config.front
