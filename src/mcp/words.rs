@@ -23,8 +23,8 @@ const PREFIX: &str = "word_";
 /// Appends a prompt's arguments, a JSON array, as one client needs them.
 ///
 /// If a prompt takes the whole line that the user types after its name (`takes_line`), its only argument is listed as
-/// required, because some clients ask only for required arguments. A client that splits its input (`splits`) always
-/// sends the typed text, so its list stays unchanged in this respect.
+/// required, because some clients ask only for required arguments. This is not done for a client that splits its input
+/// (`splits`), because it sends the typed text anyway.
 pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
     if !splits && !takes_line {
         out.extend_from_slice(stored);

@@ -66,7 +66,7 @@ pub struct App {
     pub page: usize,
     pub(super) generation: u64,
     has_mouse: bool,
-    /// The warning that unsaved text or a running agent would be lost, if it is shown. Ctrl-C then quits all the same.
+    /// The warning that unsaved text or a running agent would be lost. While the warning is shown, Ctrl-C quits anyway.
     pub(super) leaving: Option<Drawn>,
 }
 
@@ -243,7 +243,7 @@ impl App {
         self.message = Some((tone, text.to_owned()));
     }
 
-    /// Records that the questions that are on the screen were drawn.
+    /// Records when the questions on the screen were drawn.
     pub fn drawn(&mut self, at: Instant) {
         let editor = self.level_mut().editor.as_deref_mut().filter(|editor| editor.asks());
         editor.into_iter().for_each(|editor| editor.asked.record(at));

@@ -25,7 +25,7 @@ pub enum Lower {
     Difference(Vec<Line>),
     /// The changes that would be lost if the text is thrown away. `y` throws it away.
     Lost(Vec<Line>),
-    /// The version that somebody else saved in the meantime.
+    /// The version that somebody else saved while the text was open.
     Meanwhile(Box<Versions>),
 }
 
@@ -241,7 +241,7 @@ impl Editor {
         self.follow();
     }
 
-    /// Returns the name that the text gives the workflow.
+    /// Returns the workflow's name in the text, or its last known name if the text has none.
     pub fn name(&self) -> &str {
         let lines = self.buffer.lines().iter().map(String::as_str);
         mcpkg_console::document::named(lines).unwrap_or(&self.document.name)
@@ -305,7 +305,7 @@ impl Editor {
     pub fn take_fields(&mut self, fields: Fields) {
         self.fields = fields;
         if let Some(wanted) = self.wanted.take() {
-            // The pointer may be that of a default or a command, whose row has the pointer of the input or step above it.
+            // A default or a command has no row of its own; its row is that of the input or step above it.
             let above = wanted.rsplit_once('/').map_or("", |(above, _)| above);
             let found = self.fields.get(&wanted).or_else(|| self.fields.get(above));
             if let Some((pointer, at)) = found.map(|field| (field.pointer.clone(), field.at)) {

@@ -9,8 +9,8 @@ pub fn shown(text: &str) -> String {
     Span::plain(text).text().to_owned()
 }
 
-/// Draws lines. Quoted lines, which others wrote, are grouped behind a bar. Lines that are aligned by spaces are drawn in
-/// a font of one width.
+/// Draws lines. Quoted lines, which others wrote, are grouped behind a bar. Lines that are aligned by spaces are drawn
+/// in a fixed-width font.
 pub fn lines(lines: &[Line]) -> Markup {
     let is_blank = |line: &Line| line.spans.iter().all(|span| span.text().is_empty());
     let is_one_part = |one: &Line, next: &Line| {

@@ -70,7 +70,7 @@ pub fn rows(
         let last = row.cells.len().saturating_sub(1);
         let used = row.cells.iter().rposition(|cell| !cell.text().is_empty()).unwrap_or(0);
         for (column, (cell, width)) in row.cells.iter().zip(&widths).enumerate().take(used + 1) {
-            // The last text of a row also has the room of the empty cells after it.
+            // The last text of a row may also use the room of the empty cells after it.
             let rest = || widths[column + 1..=last].iter().filter(|width| **width > 0).map(|width| width + GAP);
             let width = if column == used { width + rest().sum::<usize>() } else { *width };
             let text = match column == used && !is_marked {
@@ -130,8 +130,8 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     height
 }
 
-/// The number of rows from which the width of a list is taken. A long list must not be measured for each frame, and its
-/// width must not change while it scrolls.
+/// The number of rows that determine the width of a list. Measuring all rows of a long list for each frame would be
+/// slow, and the width must not change while the list scrolls.
 const MEASURED: usize = 200;
 
 /// Returns the width that a list needs so that nothing is cut.
@@ -162,8 +162,8 @@ fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
     widths
 }
 
-/// Makes the widest columns narrower until all fit. If one would be narrower than [`LEAST`], changes nothing and returns the
-/// last column, unless it is the only one.
+/// Makes the widest columns narrower until all fit. If one of several columns would become narrower than [`LEAST`],
+/// changes nothing and returns the last column, which must then be left out.
 fn shrink(widths: &mut [usize], width: usize) -> Result<(), usize> {
     let count = widths.iter().filter(|width| **width > 0).count();
     let room = width.saturating_sub(GAP * count.saturating_sub(1));

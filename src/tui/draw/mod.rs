@@ -34,7 +34,7 @@ const WIDE: u16 = 100;
 /// From this width on, the preview of a list with short rows is to the right of the list.
 const MEDIUM: u16 = 80;
 
-/// From this width on, a diff is in columns unless `v` changed it.
+/// From this width on, a diff is in columns unless the user changed that with `v`.
 const BESIDE: u16 = 120;
 
 /// Draws one frame. Sets `app.page` to the height of the focused pane.

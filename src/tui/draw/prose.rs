@@ -28,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: R
     });
     let drawn = |at: usize| row(rows[at], &widths, marked == Some(at), area.width, is_ascii);
     let (room, at) = (usize::from(area.height), marked.unwrap_or(0).min(rows.len().saturating_sub(1)));
-    // Go up from the marked row until half of the screen is full, or all of it if the list ends before.
+    // Go up from the marked row until half of the screen is full, or further if the rows below do not fill the rest.
     let below: usize = (at..rows.len())
         .map(|at| drawn(at).len())
         .scan(0, |sum, height| {

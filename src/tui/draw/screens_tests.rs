@@ -1,4 +1,4 @@
-//! Draws each screen of a filled database at four widths. Screens without a file of their own in these tests are here.
+//! Draws each screen of a filled database at four widths.
 
 use std::sync::Arc;
 
