@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_marked_on_a_terminal_and_unchanged_in_a_pipe() {
+    fn control_characters_are_marked_on_a_terminal_and_unchanged_in_a_pipe() {
         let shown = StyledText::styled(BOLD, "a\x1b[31m").then("\u{202e}b");
         assert_eq!(shown.written(true), "\x1b[1ma^[[31m\x1b[0m<U+202E>b");
         assert_eq!(shown.written(false), "\x1b[1ma\x1b[31m\x1b[0m\u{202e}b");
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_of_several_characters_stays_whole() {
+    fn a_grapheme_of_several_characters_stays_whole() {
         for (sign, columns) in [
             ("⚠\u{fe0f}", 2),
             ("👩\u{200d}💻", 4),

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_some_work_add_up() {
+    fn progress_of_several_parts_adds_up() {
         let mut standing = Standing::default();
         let mut told = |done: u64| standing.of_part(done) + done;
         let parts = [0, 64, 100, 0, 64, 300, 1, 2, 300];

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_its_values_is_no_place() {
+    fn an_address_without_its_values_leads_nowhere() {
         for kind in ["", "prompt", "event", "undo", "editor", "help", "printed", "login"] {
             assert_eq!(place(kind, &Fields::default()), None, "{kind}");
         }

@@ -1,5 +1,5 @@
 // Keeps pages current: when the server reports a commit, each visible page is read again, and its differences are put
-// into the document. What you typed, the focus and the place stay.
+// into the document. What you typed, the focus and the position on the page stay.
 //
 // A browser opens few connections to a server, so that one tab, which holds the lock, listens for all of them.
 "use strict";

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_the_text_has_a_row() {
+    fn a_position_in_the_text_belongs_to_a_row() {
         let fields = fields();
         let at = |line, column| fields.at(line, column).map(|field| field.pointer.as_str());
         assert_eq!(at(1, 1), None);

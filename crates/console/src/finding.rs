@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fix_changes_only_its_place() {
+    fn a_fix_changes_only_its_span() {
         let fix = |column, end_column| Fix { line: 2, column, end_line: 2, end_column, text: "region".to_owned() };
         assert_eq!(fix(3, 9).apply("é\n  regoin: x\n").as_deref(), Some("é\n  region: x\n"));
         assert_eq!(fix(30, 40).apply("é\n  regoin: x\n"), None);

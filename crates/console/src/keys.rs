@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_begins_with_the_keys_of_the_place() {
+    fn the_help_begins_with_the_keys_of_the_screen() {
         let here = [("u".to_owned(), "undo".to_owned())];
         let crate::screen::Body::List(list) = screen(&here).body else { panic!("a list") };
         let at = |first: &str| list.rows.iter().position(|row| row.cells[0].text() == first).expect(first);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_hold_until_the_version_moves() {
+    fn answers_are_cached_until_the_version_changes() {
         let mut cache = ResponseCache::default();
         let result = Arc::new(b"{}".to_vec());
         let key = key_of(1, Era::Legacy, "prompts/list", "{}");

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_guesses_is_told_to_wait() {
+    fn an_address_that_guesses_keys_has_to_wait() {
         let access_control = AccessControl::new(Arc::default(), false, None);
         let from = IpAddr::from([127, 0, 0, 1]);
         let refuse = |from, why| access_control.refuse(from, why).into_response();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_a_whole_subnet_of_ipv6() {
+    fn all_addresses_of_an_ipv6_subnet_are_one_client() {
         let subnet = |address: &str| super::subnet(address.parse().unwrap());
         assert_eq!(subnet("2001:db8::1"), subnet("2001:db8::ffff:1"));
         assert_ne!(subnet("2001:db8::1"), subnet("2001:db8:0:1::1"));

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_ends_ends_its_streams_and_no_others() {
+    fn a_revoked_key_ends_only_its_own_streams() {
         let good = Arc::new(AtomicBool::new(true));
         let asked = Arc::clone(&good);
         let revocation = StreamRevocation::new(Box::new(move |grant, _| {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_watch_is_over_when_nobody_holds_it() {
+    fn the_watch_ends_when_its_last_handle_is_dropped() {
         let bell = Arc::<Bell>::default();
         let watched = Watched(Arc::clone(&bell));
         drop(watched);

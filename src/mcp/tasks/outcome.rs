@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_failed_completes_unless_it_was_cancelled() {
+    fn a_failed_tool_completes_its_task_unless_the_task_was_cancelled() {
         let failed = || said(true, json!({ "errors": [{ "message": "given up" }] }));
         assert_eq!(Ended::of(failed(), None).status, Status::Completed);
         let cancelled = Ended::of(failed(), Some(CancelledBy::Asker));

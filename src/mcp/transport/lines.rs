@@ -95,7 +95,7 @@ mod tests {
         #![proptest_config(crate::seed::config(256))]
 
         #[test]
-        fn pieces_do_not_matter(text in "[a-z\n]{0,200}", at in proptest::collection::vec(0_usize..200, 0..5)) {
+        fn lines_do_not_depend_on_how_the_input_arrives(text in "[a-z\n]{0,200}", at in proptest::collection::vec(0_usize..200, 0..5)) {
             let mut at: Vec<usize> = at.into_iter().map(|at| at.min(text.len())).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_opens_if_the_user_stayed() {
+    fn a_draft_opens_if_its_panel_is_still_on_top() {
         for stayed in [true, false] {
             let mut app = panel();
             let tasks = press(&mut app, KeyCode::Char('r'));

@@ -49,7 +49,7 @@ fn a_diff_is_unified_when_narrow_and_in_columns_when_wide() {
 }
 
 #[test]
-fn words_are_marked_by_signs_without_colour() {
+fn without_colour_changed_words_are_enclosed_in_markers() {
     let text = frame(&mut shown(proposal(&[])), 80, 24);
     assert!(text.contains("of the {+prompt, and more.+}"), "{text}");
 }
@@ -105,7 +105,7 @@ fn three_texts_are_columns_when_wide_and_below_each_other_when_narrow() {
 proptest::proptest! {
     #![proptest_config(crate::seed::config(64))]
     #[test]
-    fn no_key_or_size_breaks_a_diff_and_only_a_runs_something(
+    fn no_key_or_size_breaks_a_diff_and_only_the_key_a_runs_something(
         keys in proptest::collection::vec(0_u8..64, 1..80),
         sizes in proptest::collection::vec((1_u16..220, 1_u16..50), 1..6),
     ) {

@@ -202,7 +202,7 @@ fn nothing_is_lost_when_somebody_saves_first() {
 }
 
 #[test]
-fn a_stale_draft_opens_with_what_happened_meanwhile() {
+fn a_stale_draft_opens_with_the_conflict() {
     let mut app = editor();
     let mut document = open(&app).document.clone();
     let text = document.text.clone();

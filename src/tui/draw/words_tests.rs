@@ -123,7 +123,7 @@ fn an_undo_that_was_done_leads_back_to_the_feed() {
 }
 
 #[test]
-fn the_help_begins_with_the_keys_of_the_place_and_presses_the_selected_one() {
+fn the_help_begins_with_the_keys_of_the_screen_and_presses_the_selected_one() {
     for (columns, rows) in [(40, 10), (80, 24), (120, 40), (200, 50)] {
         let mut app = undo();
         press(&mut app, KeyCode::Char('?'));

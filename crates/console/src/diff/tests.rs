@@ -32,7 +32,7 @@ fn lines_are_numbered_and_only_the_words_that_differ_are_marked() {
 }
 
 #[test]
-fn a_removed_line_that_looks_like_a_name_is_a_line_and_the_next_file_is_not() {
+fn a_removed_line_that_looks_like_a_file_name_stays_in_its_hunk() {
     let unified = "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- b/y\n same\n--- a/y\n+++ b/y\n@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n";
     let diff = parse(unified);
     assert_eq!(diff.hunks(), 2);
