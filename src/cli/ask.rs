@@ -19,8 +19,8 @@ use mcpkg_core::op::{Ask, Body, Confirmation, Line};
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Output {
-    /// Shows a preview of the change and asks for consent. Without a terminal, only `--yes` confirms. Preview and
-    /// question go to stderr, because stdout is for data and may be a file.
+    /// Shows a preview of the change and asks for consent. With `yes`, shows and asks nothing. Fails if there is no
+    /// terminal to ask at. Preview and question go to stderr, because stdout is for data and may be a file.
     pub(super) fn confirm(
         &self,
         preview: Body,

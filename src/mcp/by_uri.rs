@@ -50,7 +50,7 @@ pub(super) fn may_be_of_domain(uri: &str) -> bool {
 /// Appends the result of resources/read: the resource stored under the URI, or else a resource of a domain.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if neither exists.
+/// `E_NOT_FOUND` if neither exists; `E_TOO_LARGE` if the resource is too large for one answer.
 pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<()> {
     if stored(db, config, Key::Uri(uri), uri, era, out)? || of_domain(db, config, uri, era, out)? {
         return Ok(());

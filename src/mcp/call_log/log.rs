@@ -31,10 +31,8 @@ pub(in crate::mcp) struct CallLog {
 }
 
 impl CallLog {
-    /// Opens the log that the configuration names, if it names one, and starts its thread.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED` or `E_IO_PERMISSION_DENIED` if the file cannot be opened.
+    /// Opens the log that the configuration names, if it names one, and starts its thread. Fails if the file cannot be
+    /// opened.
     pub(in crate::mcp) fn open(store: &Store, config: &Config) -> Result<Option<Arc<Self>>> {
         let Some(settings) = &config.audit_log else { return Ok(None) };
         let path = std::path::absolute(&settings.path).map_err(|error| disk::failed("open", &settings.path, error))?;

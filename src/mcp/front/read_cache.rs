@@ -88,12 +88,12 @@ impl ReadCache {
         self.state().reader.statement(access::required).map(drop)
     }
 
-    /// Returns the cache key of an admitted request, and its cached answer if there is one.
+    /// Returns the cache key of a request, and its cached answer if there is one.
     ///
-    /// A cached answer is valid if nothing was committed since. That is checked against the data version that
-    /// [`ReadCache::admit`] read. It was read after the request began, so it includes every commit that the client may
-    /// know of. Reading it again would take a tenth of the request's time. If the access was only presumed, the caller
-    /// looks the request up again after `admit`.
+    /// A cached answer is valid if nothing was committed after it was cached. That is checked against the data version
+    /// that [`ReadCache::admit`] read. That version was read after the request began, so it includes every commit that
+    /// the client may know of. Reading the version again would take a tenth of the request's time. If the request's
+    /// access was only presumed, the caller looks the request up again after `admit`.
     pub(crate) fn look_up(
         &self,
         config: &Config,

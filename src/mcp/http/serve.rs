@@ -49,9 +49,9 @@ const CHECK: Duration = Duration::from_millis(500);
 /// server still answers the requests that it has accepted, but cancels calls that take too long.
 ///
 /// # Errors
-/// `E_KEY_REQUIRED` if other machines could connect without a key; `E_ADDRESS` if the server cannot listen on the
-/// address; `E_INVALID_ARGUMENT` if the TLS files cannot be used, if `--public-url` is missing, or if HTTP cannot
-/// express the system's date.
+/// For example, `E_KEY_REQUIRED` if other machines could connect without a key; `E_ADDRESS` if the server cannot listen
+/// on the address; `E_INVALID_ARGUMENT` if the TLS files cannot be used, if `--public-url` is missing, or if HTTP
+/// cannot express the system's date.
 pub fn serve_http(
     store: Store,
     config: Config,
@@ -209,7 +209,8 @@ fn drained(app: &Arc<App>, stop: &CancellationToken) -> CancellationToken {
     drained
 }
 
-/// Repeats the server's upkeep: ends idle sessions, frees memory of unused ones, and ends streams of invalid keys.
+/// Repeats the server's upkeep: ends idle sessions, frees memory of unused ones, ends streams of invalid keys, and
+/// reads the issuer's keys again when necessary.
 async fn keep_up(app: Arc<App>) {
     if let Some(sign_in) = app.network.sign_in.clone() {
         let closing = app.closing.clone();

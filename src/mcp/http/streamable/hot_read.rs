@@ -1,4 +1,5 @@
-//! Answers hot reads over HTTP: frequent reads that are answered from the database, without rmcp.
+//! Answers hot requests over HTTP: frequent reads and calls of hot tools are answered from the cache or the database,
+//! without rmcp.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::mcp::http::connection::Peer;
 use crate::mcp::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 use crate::mcp::methods::serves;
 
-/// Answers a hot read if all its headers are valid. Otherwise returns `None`, and rmcp answers and reports what is
+/// Answers a hot request if all its headers are valid. Returns `None` if rmcp has to answer, or to report what is
 /// wrong. The request's access may only be presumed; it is confirmed before an answer is returned.
 pub(super) async fn hot_read(
     app: &App,

@@ -1,4 +1,5 @@
-//! Answers one message: hot reads and requests that rmcp would get wrong are answered here, the rest by rmcp.
+//! Answers one message, or hands it over to rmcp. Hot requests, `subscriptions/listen` and requests that rmcp would get
+//! wrong are not handed over.
 
 use std::sync::Arc;
 

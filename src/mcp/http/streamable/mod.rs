@@ -2,8 +2,9 @@
 //!
 //! Before this module runs, the router has checked the Host and the Origin, and access control has turned the key into
 //! a `Config`, which travels with the request. `post` reads the body, and [`message`] decides what to do with it. A
-//! [hot read](hot_read) with valid headers is answered from the read cache or the database. Everything else is [handed
-//! over](hand_over) to rmcp. The replay buffer keeps the events of rmcp's streams for clients that reconnect.
+//! [hot request](hot_read) with valid headers is answered from the read cache or the database, and
+//! `subscriptions/listen` opens a [stream](listen). Other valid messages are [handed over](hand_over) to rmcp. The
+//! replay buffer keeps the events of rmcp's streams for clients that reconnect.
 
 mod batch;
 mod get;
