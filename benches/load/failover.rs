@@ -268,8 +268,8 @@ fn write_plainly(address: &str, over: &AtomicBool) -> Vec<Instant> {
     done
 }
 
-/// Returns the number of prompts that lack their acknowledged content, and a line for each prompt that exists although its
-/// write was reported as failed.
+/// Returns the number of prompts without their acknowledged content, and a line for each prompt that exists although a
+/// server reported its write as failed.
 fn compare(address: &str, writers: &[Seen]) -> (usize, Vec<String>) {
     let store = Store::open(Path::new(address)).expect("the database opens");
     let compared = store.read(|db| {

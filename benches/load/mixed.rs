@@ -177,7 +177,7 @@ fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     written
 }
 
-/// Returns the number of prompts that lack the content that was acknowledged last.
+/// Returns the number of prompts without the content of their last acknowledged write.
 fn lost(data: &Data, written: &[Written]) -> usize {
     let store = Store::open(&data.usual()).expect("the database opens");
     let kept = store.read(|db| {

@@ -1,5 +1,5 @@
-//! Measures the latency of each tool with which an agent writes a workflow, compared with the 150 ms that contract 004
-//! allows.
+//! Measures the latency of the tools for writing workflows, compared with the 150 ms that contract 004 (commands and
+//! workflows) allows.
 
 use std::time::{Duration, Instant};
 

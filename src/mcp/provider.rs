@@ -172,7 +172,8 @@ impl Providers {
         self.0.iter().find_map(|provider| provider.prompt(name))
     }
 
-    /// Returns whether one of these providers answers a request, so that it is not a hot read.
+    /// Returns whether one of these providers answers a request. The fast path (`front`) must then leave the request to
+    /// it.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {

@@ -159,7 +159,7 @@ impl Editor {
         editor
     }
 
-    /// Returns the text to save. It ends with a newline if the original text does.
+    /// Returns the text to save. It ends with a newline if the text that was opened or last stored does, or is empty.
     pub fn text(&self) -> String {
         let mut text = match self.newline {
             "\n" => self.current.clone(),

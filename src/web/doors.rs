@@ -45,8 +45,8 @@ const HEADERS: [(&str, &str); 6] = [
 #[derive(Clone)]
 pub struct Posted(pub Fields);
 
-/// Returns the `Host` of a request, including the port, if it names the console. This stops DNS rebinding: a web page
-/// from another host name that points to this machine sends that other name.
+/// Returns the `Host` of a request, including the port, if it names the console. This stops DNS rebinding: browsers
+/// send the host name of the attacking page, even if that name points to this machine.
 fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
     let is_own = |authority: &str| {
         let host = authority.rsplit_once(':').map_or(authority, |(host, port)| match port.parse::<u16>() {

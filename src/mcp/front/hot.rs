@@ -1,5 +1,5 @@
-//! Identifies hot requests, which the front answers itself: MCP's own reads, such as prompts/get, and calls of tools
-//! that are declared hot.
+//! Identifies hot requests, which the front answers itself: MCP's own reads, such as prompts/get, and tool calls that
+//! their operations declare hot.
 
 use std::borrow::Borrow;
 

@@ -64,7 +64,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// Replaces an `Accept` header that contains a wildcard with one that names JSON and event streams, because later
+/// If an `Accept` header contains a wildcard, replaces the header by the names of JSON and event streams, because later
 /// checks look for these names.
 pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     let is_any = |range: &str| {

@@ -146,7 +146,7 @@ pub(super) async fn message(
     let client = found.ok_or_else(unknown)?;
     let (parts, body) = request.into_parts();
     if let Some(record) = parts.extensions.get::<Arc<Record>>() {
-        // The message has a record of its own in the front.
+        // `Front` makes a record for the message itself.
         record.skip();
     }
     let body = body::read(app, peer, &parts.headers, body).await?;

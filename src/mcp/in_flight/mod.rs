@@ -31,7 +31,7 @@ const MAX_LISTEN_STREAMS: usize = 64;
 /// The maximum number of running handlers and unsent answers. It limits memory use if a client does not read.
 const MAX_HANDLERS: usize = 8;
 
-/// The requests in flight, and the channel to rmcp. The front, the transport and the code that stops the server share
+/// The requests in flight, and the channel to rmcp. `Front`, [`RmcpTransport`] and the code that stops the server share
 /// this table.
 pub(crate) struct InFlight {
     state: Mutex<State>,

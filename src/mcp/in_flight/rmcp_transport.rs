@@ -1,4 +1,4 @@
-//! Connects rmcp to the front: passes requests to rmcp, and rmcp's answers to the output.
+//! Connects rmcp to `Front`, which reads the client's lines: passes requests to rmcp, and rmcp's answers to the output.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::{HandlerGuard, InFlight, Phase, Sink};
 use crate::mcp::output::Output;
 
-/// The transport that rmcp uses to talk to the front.
+/// The transport through which rmcp gets its requests and sends its answers.
 pub(crate) struct RmcpTransport {
     in_flight: Arc<InFlight>,
     from_front: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
@@ -60,7 +60,7 @@ impl Transport<RoleServer> for RmcpTransport {
                 _ => Some(line),
             };
             let sent = match line {
-                // This answer begins the session, and the front must not answer anything before it. So it is written at
+                // This answer begins the session, and `Front` must not answer anything before it. So it is written at
                 // once instead of queued.
                 Some(line) if batches.is_some() => in_flight.write(&line),
                 Some(line) => in_flight.output.queue(line).await,

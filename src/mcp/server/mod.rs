@@ -1,4 +1,5 @@
-//! Implements rmcp's handler, which answers every request that the front does not answer itself.
+//! Implements rmcp's handler, which answers every request that mcpkg's fast path ([`front`](super::front)) does not
+//! answer.
 //!
 //! There is one file for each family of methods.
 //!

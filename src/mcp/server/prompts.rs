@@ -23,8 +23,8 @@ pub(super) async fn list(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let cursor = page.and_then(|page| page.cursor).map(Into::into);
-    // In older revisions, a client sends its name only in initialize, and the front does not read it there. This
-    // handler must answer like the front, so it ignores the name too.
+    // In older revisions, a client sends its name only in initialize, and the fast path (`front`) does not read it
+    // there. This handler must answer like the fast path, so it ignores the name too.
     let splits =
         era(request) == Era::Modern && request.client_info().is_some_and(|client| client.name == words::SPLITS);
     server.answer(request, Read::Prompts { cursor, splits }).await

@@ -40,7 +40,7 @@ impl Server {
         value.map_err(|error| error_data(&error))
     }
 
-    /// Answers a hot read as the front does, but with rmcp's types.
+    /// Answers a read as the fast path ([`crate::mcp::front`]) does, but with rmcp's types.
     pub(super) async fn answer<T: DeserializeOwned>(
         &self,
         request: &RequestContext<RoleServer>,

@@ -19,7 +19,7 @@ use mcpkg_base::json::{push_escaped, push_string};
 use mcpkg_core::op::{Body, Call, Connection, Context, Entry, Identity, Reply, Shape};
 use mcpkg_core::present;
 
-/// A call of a tool that is declared hot.
+/// A call that its operation declares hot ([`Call::is_hot`]).
 pub(in crate::mcp) struct HotCall {
     entry: &'static Entry,
     call: Call,

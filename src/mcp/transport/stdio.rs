@@ -1,8 +1,8 @@
 //! Serves MCP over standard input and output.
 //!
-//! One thread reads lines, and writes the answers of the front. rmcp runs on its own runtime. Its answers go through a
-//! bounded queue to a thread that writes them. A lock protects the output, and nothing else writes to it. A client that
-//! stops reading blocks only these two threads.
+//! One thread reads lines, and writes the answers of mcpkg's fast path ([`Front`]). rmcp runs on its own runtime. Its
+//! answers go through a bounded queue to a thread that writes them. A lock protects the output, and nothing else writes
+//! to it. A client that stops reading blocks only these two threads.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -110,7 +110,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         let hub = Arc::clone(&hub);
         let (ending, tasks) = (server.ending.clone(), Arc::clone(&server.tasks));
         move || {
-            // A panic in the front must end the server instead of leaving a client waiting.
+            // A panic in `Front` must end the server instead of leaving a client waiting.
             let read = std::panic::AssertUnwindSafe(|| read_lines(io::stdin().lock(), front, max_line, &input));
             let ended = std::panic::catch_unwind(read);
             hub.close();

@@ -167,7 +167,7 @@ impl ReplayBuffer {
         self.state().working.get(session).map_or(0, HashMap::len)
     }
 
-    /// Notifies the next client that listens in a session that any list may have changed.
+    /// Makes the next client that listens in a session read all lists again.
     pub(super) fn tell_all_changed(&self, session: &SessionId) {
         for list in ["prompts", "resources", "tools"] {
             let message =

@@ -101,7 +101,7 @@ async fn era(app: &App, headers: &HeaderMap, method: &str, config: &Config) -> O
     known.then_some(Era::Legacy)
 }
 
-/// Returns whether the parameters of a hot read belong to this era and match the name in the header.
+/// Returns whether the parameters of a hot request belong to this era and match the name in the header.
 fn fits(era: Era, method: &str, parameters: Option<&RawValue>, header: Option<&str>, config: &Config) -> bool {
     match (era, front::meta(parameters)) {
         (Era::Legacy, Meta::Plain) => true,
