@@ -173,7 +173,7 @@ impl Providers {
     }
 
     /// Returns whether one of these providers answers a request. The fast path (`front`) must then leave the request to
-    /// it.
+    /// that provider.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {
