@@ -377,7 +377,8 @@ pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
 pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
-    // With `--groups`, every served tool is listed. Without it, only those that most sessions need are listed.
+    // With `--groups`, every served tool is listed. Without it, a server that presents itself as mcpkg lists only the
+    // tools that most sessions need.
     let full_list = groups.is_some();
     let groups = groups.filter(|names| !names.iter().any(|name| name == ALL_GROUPS));
     let known: Vec<&str> = mcp::groups();

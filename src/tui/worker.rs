@@ -206,7 +206,7 @@ fn look_around(context: &Context, wanted: &Receiver<bool>, survey: &Mutex<Option
     }
 }
 
-/// Runs a worker's task. A panic becomes an error on the screen, and the console goes on.
+/// Runs a worker's task. A panic becomes an error, and the console goes on.
 fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::internal("The command crashed")))
 }

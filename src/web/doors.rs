@@ -1,7 +1,8 @@
 //! Checks every request before a page handles it: the host, the origin, the session, and the secret of a form.
 //!
 //! A browser sends a host's cookies to every port of that host, and any web page can send forms to this machine. So the
-//! console has its own host name, which it shares with no other server, and it accepts forms only from its own pages.
+//! console of `mcpkg console --web` has a host name that no other server uses, and every console accepts forms only
+//! from its own pages.
 
 use std::sync::Arc;
 
