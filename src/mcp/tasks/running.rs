@@ -60,8 +60,8 @@ impl RunningTask {
         state.row.updated_at = self.clock.now();
     }
 
-    /// Asks the client a question, which it sees at its next poll. Returns the answer, or `None` if the task was
-    /// cancelled.
+    /// Asks the client a question. The client gets it with its next poll, or on a stream that follows the task. Returns
+    /// the answer, or `None` if the task was cancelled.
     pub async fn ask(&self, key: &str, request: InputRequest) -> Option<Value> {
         let (sender, receiver) = oneshot::channel();
         {

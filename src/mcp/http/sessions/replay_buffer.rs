@@ -167,7 +167,7 @@ impl ReplayBuffer {
         self.state().working.get(session).map_or(0, HashMap::len)
     }
 
-    /// Makes the next client that listens in a session read all lists again.
+    /// Sends list_changed for every list to the next client that listens in a session.
     pub(super) fn tell_all_changed(&self, session: &SessionId) {
         for list in ["prompts", "resources", "tools"] {
             let message =
