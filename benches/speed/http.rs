@@ -168,9 +168,8 @@ fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
 /// Returns the median time from a commit of this process until a `subscriptions/listen` stream of the server reports
 /// it.
 pub fn delay(database: &Path, samples: usize) -> Duration {
-    let database = data.empty("delay.db");
-    let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
-    let web = Web::serve(&database);
+    let (store, clock) = (Store::open(database).expect("the database opens"), Clock::system());
+    let web = Web::serve(database);
     let mut listener = web.connect().listen();
     let mut times: Vec<Duration> = (0..samples)
         .map(|n| {

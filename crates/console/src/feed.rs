@@ -161,7 +161,8 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
     let data =
         Invocation::new("events").flag("--undo").option("--after", &after).option("--limit", "1").read(context)?;
-    let Some(event) = rows(&data, "events").first() else {
+    // If the event was pruned, the first one is a later one.
+    let Some(event) = rows(&data, "events").first().filter(|event| event["seq"] == seq) else {
         return Ok(Screen::text("Feed > event", vec![Line::plain("The event was pruned.")]));
     };
     let field = |name: &str, value: &str| Line::of(Tone::Dim, &format!("{name:<9}")).then(Tone::Plain, value);

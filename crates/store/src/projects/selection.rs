@@ -10,9 +10,9 @@ use mcpkg_base::error::Result;
 /// How a call selects its project, before the database is queried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The name from `--project` or `MCPKG_PROJECT`.
+    /// The project's name, if the call names one.
     pub named: Option<String>,
-    /// The source of the name: `--project` or `MCPKG_PROJECT`.
+    /// Where the name comes from, for errors: `--project`, `MCPKG_PROJECT`, `the access key` and others.
     pub named_by: &'static str,
     /// The folder in which the command or server was started, with `/` as separator and no trailing `/`; empty for
     /// none.

@@ -24,7 +24,7 @@ pub struct AsPlugin {
     #[arg(long)]
     #[serde(default)]
     plugin: bool,
-    /// Write a repository from which agents install one plugin for each of the --projects
+    /// Write a repository from which agents can install plugins: one for each project in --projects
     #[arg(long, conflicts_with = "plugin")]
     #[serde(default)]
     marketplace: bool,
@@ -36,7 +36,7 @@ pub struct AsPlugin {
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     name: Option<String>,
-    /// Version of the plugin; Claude Code users get an update only if it changes, or if there is none
+    /// Version of the plugin; Claude Code then updates it only when the version changes (without a version, with every commit)
     #[arg(long, value_name = "VERSION")]
     #[serde(default)]
     plugin_version: Option<String>,
