@@ -36,6 +36,13 @@ fn an_event_shows_its_own_change_and_not_the_newest_one() {
     assert!(second.contains("Two.") && second.contains("Three.") && !second.contains("One."), "{second}");
 }
 
+#[test]
+fn a_pruned_event_is_not_shown_as_the_next_one() {
+    let scratch = Scratch::with_project();
+    // No event has the number 0, and events follow.
+    assert_eq!(text(&Place::Event(0), &scratch.context()), "The event was pruned.\n");
+}
+
 /// Returns the rows of a list, and the label of the key `a`.
 fn list(place: &Place, context: &Context) -> (Vec<Row>, Option<String>) {
     let screen = load(place, context, &Part::default()).expect("a screen");
