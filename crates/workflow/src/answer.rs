@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{self, Context, PAGE};
 use mcpkg_store::page::Page;
 
-/// The version field of every answer and every error.
+/// The `schema_version` of every answer and every error.
 pub const VERSION: &str = "1.0";
 
 /// Maximum length of an id or a short query, in bytes.
@@ -105,7 +105,7 @@ pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, c
     Ok(page)
 }
 
-/// Returns the cursor of the page that begins after the row `last`; `None` if no `last` is given.
+/// Returns the cursor of the page after the row `last`, or `None` if there is no `last`.
 pub fn next(list: &str, project: i64, last: Option<&str>) -> Result<Option<String>> {
     last.map(|last| cursor(list, &(project, last))).transpose()
 }

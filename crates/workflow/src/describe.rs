@@ -56,7 +56,8 @@ struct Field {
     at: At,
 }
 
-/// The position of a part in the text: where its key starts, and the line on which it ends. Empty if it is not in the text.
+/// The position of a part in the text: where its key starts, and the line on which it ends. Empty for a part that the text
+/// does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct At {
     #[serde(skip_serializing_if = "Option::is_none")]

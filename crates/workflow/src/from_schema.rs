@@ -11,7 +11,7 @@ use super::spec::{Flag, Form, OutputContract, OutputField};
 /// Maximum depth of nested field paths.
 const DEPTH: usize = 3;
 
-/// Keys that usually hold a list. If an answer has several arrays, the first of these keys is the list.
+/// Keys that usually hold a list. If an answer has several arrays, the one with the first of these keys is the list.
 pub const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
 /// Returns the arguments of an object schema, required ones first. References are followed, and compositions are merged.

@@ -150,8 +150,8 @@ impl Index {
 
     /// Returns how well each command matches a likely correction of a word; `None` if no word is similar.
     fn nearly_met(&self, asked: &str) -> Option<Vec<f32>> {
-        // In scripts without spaces, words are pairs of letters. Pairs that share a letter are unrelated, so there is no typo
-        // matching.
+        // In scripts without spaces, the index has pairs of letters instead of words. Pairs that share a letter are unrelated,
+        // so there is no typo matching.
         if asked.starts_with(is_spaceless) {
             return None;
         }

@@ -100,8 +100,8 @@ fn joined(input: &Input, value: &Value) -> Value {
     values.iter().map(text).collect::<Vec<_>>().join(separator).into()
 }
 
-/// Parses the `NAME=VALUE` of a shell. For text inputs and unknown inputs, the value is taken literally. For all others, the
-/// value is parsed as JSON, and taken literally only if it is not valid JSON.
+/// Parses the value of a `NAME=VALUE` argument. For unknown inputs and for inputs that take a single text, the value is taken
+/// literally. For all others, it is parsed as JSON, and taken literally only if it is not valid JSON.
 pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     let is_text = definition.inputs.get(name).is_none_or(|input| {
         input.mode == Mode::Single && matches!(input.r#type, InputType::String | InputType::Secret)

@@ -12,7 +12,7 @@ use crate::spec::{Body, Flag, Form, Place, Positional, Style};
 /// Maximum length of a description, in characters.
 pub const LONGEST: usize = 1_000;
 
-/// Headers that OpenAPI does not allow as parameters: the request sets them itself.
+/// Header parameters that are ignored, because OpenAPI says so.
 const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// The header that lets a server recognize a repeated request.

@@ -104,7 +104,7 @@ impl Arguments {
     }
 }
 
-/// Returns whether a media type is a multipart type other than `multipart/form-data`.
+/// Returns whether a multipart media type is something other than `multipart/form-data`.
 fn is_not_form(media: &str) -> bool {
     !media.to_ascii_lowercase().starts_with("multipart/form-data")
 }

@@ -159,7 +159,7 @@ impl Catalog {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
     }
 
-    /// Returns whether a person has allowed requests to this URL, which has a different origin than the catalog's base URL.
+    /// Returns whether a person has allowed requests to this URL's origin, by a secret for `SCHEME@ORIGIN`.
     pub fn allows(&self, url: &Url) -> bool {
         self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
     }
@@ -283,7 +283,7 @@ pub fn patch(row: &CommandRow) -> Result<Patch> {
     row.patch.as_deref().map_or_else(|| Ok(Patch::default()), |patch| read(patch, &row.given))
 }
 
-/// Makes the row of a command. The columns that search uses contain the corrections.
+/// Makes the row of a command. The columns for search are filled in from the corrected command.
 pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     let given = command.spec.id.clone();
     let mut spec = Cow::Borrowed(&command.spec);

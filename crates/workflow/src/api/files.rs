@@ -28,7 +28,7 @@ pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
         left: MOST_JSON as u64,
     };
     files.point(document, Path::new(name), "");
-    // Each file may add more files.
+    // The loop reaches the files that are added while it runs.
     let mut next = 0;
     while next < files.parts.len() {
         let mut value = files.values[next].take();

@@ -103,7 +103,7 @@ fn common<'d>(one: &Form<'d>, other: &Form<'d>) -> Option<Form<'d>> {
     let kind = match (one.kind, other.kind) {
         (None, kind) | (kind, None) => kind,
         (Some(one), Some(other)) if one == other => Some(one),
-        // The integer form lists its values, and these just happen to be whole. So the type stays number.
+        // Listed values such as 1 and 2 do not make the type integer, so it stays number.
         (Some("number"), Some("integer")) if !other.values.is_empty() => Some("number"),
         (Some("integer"), Some("number")) if !one.values.is_empty() => Some("number"),
         (Some("number"), Some("integer")) | (Some("integer"), Some("number")) => Some("integer"),

@@ -244,7 +244,8 @@ fn command<'d>(
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };
-    // A relative server URL is resolved against the document's URL or, if that is unknown, against the general server's.
+    // A relative server URL is resolved against the document's URL. If the document has no URL, the URL of its first
+    // server is used instead.
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),
@@ -318,7 +319,7 @@ fn named(made: Vec<(&Operation<'_>, CommandSpec)>, wanted: &Wanted) -> Vec<Comma
         .collect()
 }
 
-/// Sets the id of a command, with its group and name.
+/// Sets the id, the group and the name of a command.
 pub fn call(spec: &mut CommandSpec, id: &str) {
     let (group, name) = id.split_once(':').unwrap_or((id, ""));
     (spec.id, spec.group, spec.name) = (id.to_owned(), group.to_owned(), name.to_owned());

@@ -1,4 +1,4 @@
-//! Derives the output contract of a command: the fields of its answer, and where the list is if it returns one.
+//! Derives the output contract of a command: the fields of its answer and, if the answer has a list, where the list is.
 
 use serde_json::{Map, Value};
 

@@ -60,7 +60,7 @@ impl<'d> References<'d> {
     }
 }
 
-/// Removes the prefix that points to an embedded file from a reference: `#/x-mcpkg-files/0/a` becomes `/a`.
+/// Shortens a reference into an embedded file: `#/x-mcpkg-files/0/a` becomes `/a`. Other references stay unchanged.
 fn shown(reference: &str) -> &str {
     let in_file = reference.strip_prefix('#').and_then(|pointer| pointer.strip_prefix('/')?.strip_prefix(KEY));
     let after = in_file.and_then(|rest| rest[1..].find('/').map(|at| &rest[1 + at..]));

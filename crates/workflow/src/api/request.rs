@@ -101,8 +101,8 @@ fn arguments_at<'a>(
     flags.filter_map(|flag| Some((flag, arguments.get(&flag.name)?)))
 }
 
-/// Refuses objects with keys that a server would read as other arguments: keys that become pairs of their own, or that contain
-/// brackets.
+/// Refuses objects with keys that a server would misread: as another argument of the command or, because of a bracket, as
+/// a nested object.
 fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) -> Result<()> {
     let mut names: Vec<&str> = spec.flags.iter().filter(|flag| flag.r#in == Some(place)).map(key).collect();
     for (flag, value) in arguments_at(spec, arguments, place) {

@@ -96,7 +96,7 @@ fn operation(references: References<'_>, root: &Value, value: &Value, shared: &V
     Value::Object(made)
 }
 
-/// Returns the parameters of a list. A broken reference stays unchanged, and is reported later.
+/// Resolves the references in a list of parameters. A broken reference stays unchanged, and is reported later.
 fn list<'d>(references: References<'d>, list: &'d Value) -> Vec<&'d Value> {
     list.as_array().into_iter().flatten().map(|one| references.follow(one).unwrap_or(one)).collect()
 }

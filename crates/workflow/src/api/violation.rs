@@ -23,7 +23,7 @@ pub enum Rule {
     LimitExceeded,
     /// A `$ref` points to nothing.
     RefUnknown,
-    /// A `$ref` points to a document that is not a file below this document's folder.
+    /// A `$ref` points neither into the document nor into a file that mcpkg has read with it.
     RefExternal,
     /// References form a cycle.
     RefCycle,
@@ -67,7 +67,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Returns a violation at a position of an unparsable text.
+    /// Returns a violation for a document without a parsed value: the text is invalid or too large.
     pub fn of_text(rule: Rule, message: impl Into<String>, line: usize, column: usize) -> Self {
         Self { file: None, line, column, rule, message: message.into(), path: String::new(), operation: None }
     }

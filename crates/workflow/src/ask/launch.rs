@@ -28,7 +28,7 @@ pub struct Launch {
     pub agent: &'static Agent,
     pub headless: &'static Headless,
     program: PathBuf,
-    /// The project that the attached server works on.
+    /// The project that the attached server uses.
     pub project: String,
     /// The program and the arguments that start the attached server.
     server: (String, Vec<String>),
@@ -77,8 +77,8 @@ impl Launch {
             disk::write_unsynced(&path, text.as_bytes(), 0o600)?;
         }
         let program = Program::new(&self.program).args(args).folder(folder).environment(Environment::Inherited);
-        // OpenCode works in the folder that the variable PWD names. From the real working directory of its process, it
-        // reads only its configuration.
+        // OpenCode takes its working directory from the variable PWD. It uses the process's real one only to find its
+        // configuration.
         let program = program.variable("PWD", folder).without("OLDPWD");
         Ok(self.headless.variables.iter().fold(program, |program, (name, value)| program.variable(name, value)))
     }

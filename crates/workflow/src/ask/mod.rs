@@ -1,8 +1,8 @@
 //! `mcpkg ask`: runs the user's own agent on one request, with mcpkg's server attached for this run only.
 //!
 //! A person approves the agent's command line once. mcpkg then starts the agent in its non-interactive mode, in an empty
-//! temporary folder. The attached server writes a line about each call to a file, and `ask` follows this file: that works for every
-//! agent.
+//! temporary folder. The attached server writes a line about each call to a file. `ask` reads the calls from this file,
+//! which works the same way for every agent.
 
 mod calls;
 mod launch;

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long to read the remaining output after the agent has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Maximum length of the quote in an error, in bytes. It quotes what the agent reported or printed to stderr.
+/// Maximum length, in bytes, of what an error quotes from the agent's own error message or stderr.
 const EXCERPT: usize = 500;
 
 /// The reason why a run ended.
@@ -94,7 +94,7 @@ fn note(context: &Context, launch: &Launch) -> Result<()> {
     context.store.write(|db| context.event(db, author, Some(&launch.project), "ask", launch.agent.name))
 }
 
-/// The sources for following a run (the agent's output and its calls), and what was reported so far.
+/// A run that mcpkg follows: the agent's output and calls, and the progress so far.
 struct Following<'a> {
     progress: Progress<'a>,
     launch: &'a Launch,

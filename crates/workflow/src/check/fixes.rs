@@ -54,8 +54,8 @@ impl Book<'_> {
     }
 }
 
-/// Writes a value on one line. A text gets no quotes if `before`, the text that it replaces, has none, and if YAML reads it as
-/// the same text without quotes.
+/// Writes a value on one line. A string gets no quotes if the text that it replaces, `before`, has none, and if YAML
+/// needs none.
 pub fn scalar(value: &Value, before: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');

@@ -1,4 +1,5 @@
-//! Checks safety: there are no secrets in the text, no secret is sent to another host, and each change comes after a read.
+//! Checks safety: secrets are not written into the text, each goes only to a command that authenticates with it, and a step
+//! that changes something comes after a step that reads it.
 
 use serde_json::Value;
 

@@ -236,7 +236,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         })
 }
 
-/// Returns the smallest value that a schema accepts.
+/// Returns a value that a schema accepts, as empty as possible.
 fn blank(schema: &Value) -> Value {
     match types(schema).first() {
         Some(&"string") => words(schema).first().map_or_else(|| json!(""), |word| json!(word)),

@@ -101,7 +101,7 @@ impl Operation for Edit {
     }
 }
 
-/// Returns the lines that tell a person what has changed since the draft was made.
+/// Returns the lines that show a person what has changed since the draft was made.
 fn told(kept: &Kept, moved: &str) -> String {
     let now = match &kept.now {
         Some(now) => format!("it is now at revision {}", now.revision),
@@ -113,8 +113,8 @@ fn told(kept: &Kept, moved: &str) -> String {
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }
 
-/// Stores the edited text, based on the current revision. Fails if somebody has edited the draft or decided about it in the
-/// meantime.
+/// Stores the edited text, based on the current revision. Fails if, since the editor was opened, the workflow has changed
+/// or somebody has edited the draft or decided about it.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
     let text = model::given(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();

@@ -27,8 +27,8 @@ pub(super) struct Kept {
     pub(super) text: String,
     /// The text that the draft is based on. Empty for a new workflow.
     pub(super) base: String,
-    /// The current workflow that the draft changes. For a draft of a new workflow, the saved workflow that already has its
-    /// name. `None` if there is no such workflow.
+    /// The saved workflow that the draft changes, as it is now. For a draft of a new workflow, the saved workflow that
+    /// already has the draft's name. `None` if there is no such workflow.
     pub(super) now: Option<Workflow>,
     pub(super) project: String,
 }

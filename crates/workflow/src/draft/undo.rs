@@ -1,4 +1,4 @@
-//! Undoes changes of drafts for `mcpkg undo`: a proposed draft becomes rejected, and a rejected draft becomes open again.
+//! Undoes changes to drafts for `mcpkg undo`: a proposed draft becomes rejected, and a rejected draft becomes open again.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ use mcpkg_store::Db;
 use mcpkg_store::drafts::{self, Decision, Draft, State};
 use mcpkg_store::revisions::Author;
 
-/// Undoes changes of drafts. The state of a draft is a word such as `rejected`. For an open draft, the key of the stored text
+/// Undoes changes to drafts. The state of a draft is a word such as `rejected`. For an open draft, the key of the stored text
 /// follows the word `open`, so that an edit counts as a change.
 pub struct Drafts;
 

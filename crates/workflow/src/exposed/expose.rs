@@ -79,7 +79,7 @@ impl Operation for Expose {
     }
 }
 
-/// Returns what to record about the exposure: the text and the effects that the person was shown.
+/// Returns what to record: the hash of the text that the person was shown, and its most dangerous effect.
 fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
     let gravest = sound.specs.iter().map(|spec| spec.effect).max().unwrap_or(CommandEffect::Read);
     Exposure {

@@ -117,7 +117,7 @@ pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
 
 impl Template {
     /// Fills in the template. A template that is a single expression gives that expression's value, and any other gives text. If
-    /// parts are missing or unknown, the first of them decides the result.
+    /// parts are missing or unknown, the result is the outcome of the first such part.
     pub fn fill(&self, scope: &dyn Scope) -> Outcome {
         if let Some(expression) = self.alone() {
             return evaluate(expression, scope);
@@ -153,7 +153,7 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    /// Has the values of inputs by name. The outputs of steps are unknown.
+    /// A scope that has only these input values. The outputs of steps are unknown.
     struct Given(Value);
 
     impl Scope for Given {

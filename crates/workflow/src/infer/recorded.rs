@@ -81,8 +81,8 @@ pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
     unless_too_many(recorded)
 }
 
-/// Returns the calls of the caller's runs among the project's newest [`NEWEST`] runs, oldest first; only runs since `since`, if
-/// it is given.
+/// Looks through the project's newest [`NEWEST`] runs, and returns the calls of the runs that this caller started, oldest
+/// first. If `since` is given, older runs are ignored.
 pub fn of_asker(context: &Context, since: Option<i64>) -> Result<Vec<Recorded>> {
     let asker = context.caller.asker();
     let recorded = context.store.read(|db| {

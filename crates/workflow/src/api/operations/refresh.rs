@@ -148,7 +148,7 @@ impl News {
         Ok(!is_same)
     }
 
-    /// Shows the changes to the person who decides about them.
+    /// Returns the changes as text, for a person to decide about.
     fn shown(&self) -> Body {
         match self.difference.is_empty() {
             true => Body::Sentence(format!("The commands of the catalog '{}' are up to date", self.after.name)),

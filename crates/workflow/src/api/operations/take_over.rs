@@ -22,7 +22,7 @@ use mcpkg_base::shell;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Reply};
 
-/// An imported catalog that is not stored yet. All of them are stored in one transaction.
+/// A catalog whose document has been read, but that is not stored yet.
 struct NewImport {
     entry: Entry,
     made: NewCatalog,
@@ -63,7 +63,7 @@ impl Left {
     }
 }
 
-/// Imports the catalogs of a registry in one transaction, and reports those that cannot be imported.
+/// Imports the catalogs of oatty's registry in one transaction, and reports those that cannot be imported.
 pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result<Reply> {
     let from = path.display();
     let text = file::read_text(path, file::TEXT)
