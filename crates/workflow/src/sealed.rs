@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::spec::OutputContract;
 use mcpkg_base::redact::{HIDDEN, Secrets, is_secret_name, known_tokens, redact};
 
-/// Secret values that appeared in the answers of a run. Secrets that mcpkg sends are registered for the whole process instead.
+/// The secret values of a run: passwords that it sends, and secrets in its answers. The values of secret references are
+/// registered for the whole process instead.
 #[derive(Debug, Default)]
 pub struct Known(Secrets);
 

@@ -71,7 +71,7 @@ impl Difference {
     }
 }
 
-/// Removes passwords and secrets from a line, because it contains text of the plugin.
+/// Removes passwords and secrets from a line, because the plugin wrote some of its text.
 fn line(text: &str) -> String {
     redact(text).trim_end().to_owned()
 }

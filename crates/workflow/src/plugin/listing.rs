@@ -53,7 +53,7 @@ impl Keeping {
         })
     }
 
-    /// Records that the plugin failed. If that cannot be stored, it is only logged, so that the caller sees the plugin's failure.
+    /// Records that the plugin failed. If that cannot be stored, it is only logged, so that the caller gets the plugin's error.
     pub fn failure(&self, reason: &str) {
         let kept = self.store.write(|db| {
             let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };

@@ -214,8 +214,8 @@ impl Drop for Used<'_> {
     }
 }
 
-/// Connects to a plugin with the handshake that worked last. If no handshake has worked yet, or if that one fails, rmcp tries
-/// both. If none has worked yet and both fail, the older handshake is tried once more, with a new process or connection.
+/// Connects to a plugin with the handshake that worked last; if that fails, rmcp tries both handshakes. If no handshake has
+/// worked yet, rmcp tries both, and if both fail, the older one is tried again with a new process or connection.
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {

@@ -20,7 +20,8 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::plugins;
 
-/// Maximum pause after a failure for which a call waits. If the pause is longer, the call fails.
+/// After a plugin has failed, a call waits for at most this long before it tries the plugin again. If the pause is longer, the
+/// call fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Interval at which each running plugin is checked.
@@ -36,8 +37,8 @@ fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a tool, and starts the plugin if necessary. `is_same` checks that the tool is still the one that was requested. It is
-/// called when the plugin is running and its tools are stored.
+/// Calls a tool, and starts the plugin if necessary. When the plugin is running and its tools are stored, `is_same` checks that
+/// the tool is still the one that was requested.
 pub fn call(
     context: &Context,
     plugin: &Plugin,

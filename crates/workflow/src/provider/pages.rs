@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Returns at most ten of 45 elements, starting at the offset or cursor in `limit`, `page` or `after`.
+    /// Returns at most ten of 45 elements, from the offset in `limit`, the page in `page`, or the cursor in `after`.
     fn page(with: &Map<String, Value>) -> Answered {
         let after = with.get("after").and_then(Value::as_str).and_then(|after| after.parse().ok());
         let offset = with.get("limit").and_then(Value::as_u64);

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use crate::spec::CommandSpec;
 use mcpkg_base::redact::redact;
 
-/// The key of a run's record that holds the plan's dependencies.
+/// The key under which a run's record stores what the plan depends on.
 const MADE_OF: &str = "made_of";
 
 /// Something that has changed since a run started.

@@ -120,8 +120,8 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
 }
 
 impl Drive<'_> {
-    /// Writes to the rows of the run, in one transaction with the steps that finished since the last write. A step's output and
-    /// the next attempt are therefore committed together, because only filling in arguments happens between them.
+    /// Writes to the rows of the run. The same transaction records the steps that finished since the last write, so the output
+    /// of a step and the next attempt are committed together.
     ///
     /// # Errors
     /// `E_RUN_STATE` if the run was deleted or the database restored in the meantime.
@@ -198,7 +198,7 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Returns whether the run has ended or was deleted, or the database was restored from a backup since it began.
+    /// Returns whether the run has ended or was deleted, or the database was restored from a backup after the run began.
     fn is_over(&self) -> bool {
         self.ended.is_some()
             || self

@@ -1,4 +1,5 @@
-//! Keeps track of the runs of this process. Each run has its own thread, and continues when nobody waits for it any more.
+//! Keeps track of the runs of this process that have their own thread: those of agents. A run continues when its caller no
+//! longer waits.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use uuid::Uuid;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::{Confirmation, Context, Progress, Say};
 
-/// How long an ending process waits for its runs. Steps get slightly less time.
+/// How long an ending process waits for its runs, which is slightly longer than their attempts may continue.
 const LAST: Duration = Duration::from_secs(6);
 
 static ENDING: AtomicBool = AtomicBool::new(false);

@@ -20,8 +20,8 @@ pub enum Detail {
     Attempts,
 }
 
-/// Returns the state of a run. A run that should be under way was interrupted if nobody holds its lock. If the holder on another
-/// machine has lost the connection, the state is unknown.
+/// Returns the state of a run. A run that should be under way was interrupted if nobody holds its lock. If the process that
+/// holds the lock has lost its connection to the database, the state is unknown.
 pub fn state(store: &Store, run: &Run) -> State {
     if !run.state.is_under_way() {
         return run.state;

@@ -186,8 +186,8 @@ fn is_candidate(path: &Path) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
 }
 
-/// Returns whether a path is a folder that contains files that may be workflows. Links are not followed, and a folder that
-/// cannot be read counts as empty.
+/// Returns whether a path is a folder with at least one file that may be a workflow. Links are not followed, and a folder
+/// that cannot be read counts as empty.
 fn has_candidates(path: &Path) -> bool {
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| is_candidate(&entry.path())))

@@ -281,7 +281,7 @@ impl Editing<'_> {
         let rest = self.line_end(end);
         if is_line {
             let after = if self.text[rest..].is_empty() { rest } else { rest + self.newline().len() };
-            // If the last line of the text has no line end, remove the line end before it.
+            // If the last line of the text has no line end, remove the line end of the line before it.
             let whole = if after == rest { (line.saturating_sub(self.newline().len()), rest) } else { (line, after) };
             candidates.push(candidate(whole.0, whole.1, ""));
         }

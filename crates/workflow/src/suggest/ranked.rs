@@ -1,4 +1,4 @@
-//! Ranks the lists that can provide values. Each suggestion has the bindings of its arguments and the reasons for its rank.
+//! Ranks the list commands that can provide values. Each suggestion has the bindings of its arguments and the reasons for its rank.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct Suggestion {
     score: i32,
 }
 
-/// Returns the lists that provide values for a target. `partial` is a part of an id, or search words.
+/// Returns the list commands that provide values for a target. `partial` is a part of an id, or search words.
 pub fn suggestions(
     surveyed: &Surveyed,
     pointed: &Pointed<'_>,
@@ -69,7 +69,7 @@ pub fn suggestions(
             }
             suggestion.bindings.insert(arg.clone(), json!({ "source": source, "note": bound.note }));
         }
-        // A list without a reason matched only by words. Suggest it only if the user typed something.
+        // A command without a reason matched only by words. Suggest it only if the user typed something.
         if partial.is_some() || !suggestion.why.is_empty() {
             found.push(suggestion);
         }
@@ -87,7 +87,7 @@ fn request(spec: &CommandSpec) -> Option<String> {
     Some(format!("{} {}{}", spec.method.as_deref()?, host(spec)?, spec.path.as_deref()?))
 }
 
-/// Returns the lists to examine: the provider of the command's argument, and search results.
+/// Returns the list commands to examine: the declared provider of the argument, and search results.
 fn candidates(pointed: &Pointed<'_>, commands: &Reachable<'_>, partial: Option<&str>) -> Result<Vec<(String, String)>> {
     let indexes = commands.indexes(None)?;
     let partial = partial.map(str::trim).filter(|partial| !partial.is_empty());
@@ -127,7 +127,7 @@ fn words(pointed: &Pointed<'_>) -> String {
     words.join(" ")
 }
 
-/// Creates the suggestion for a list. Its arguments are bound later.
+/// Creates the suggestion for a list command. Its arguments are bound later.
 fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Suggestion {
     let (mut why, mut score) = (Vec::new(), 0);
     if let Some((command, argument)) = &pointed.argument {

@@ -17,7 +17,7 @@ const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 const LONGEST_LINE: usize = 64 << 10;
 const BEGINNING: usize = 16 << 10;
 
-/// The last line is cut after this many characters.
+/// The latest line, which is shown as progress, is cut after this many characters.
 const LONGEST: usize = 120;
 
 /// The output that a command has printed so far.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::git::Git;
 
-/// The file in a clone's `.git` that names the change which made the clone.
+/// The file in a clone's `.git` that contains the id of the run that made the clone.
 pub const MARK: &str = "mcpkg-clone";
 
 /// The folder, relative to the root, for files and folders that are being created or removed.

@@ -180,7 +180,7 @@ impl Remote<'_> {
 
 const LOGS: &str = "api/v1/logs";
 
-/// Returns the URL path of a model. Refuses the names `.` and `..`, because they would change the path.
+/// Returns the URL path of a model. Refuses an empty name, `.` and `..`, because they would change the path.
 fn of_model(room: &str, name: &str) -> Result<String> {
     if name.is_empty() || name == "." || name == ".." {
         return Err(no_model(name, &[]));

@@ -169,7 +169,7 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     hints
 }
 
-/// Adds a warning for each skipped part of the document. If there are many, adds only their number; --verbose lists them.
+/// Adds a warning for each skipped part of the document. If there are many, adds only their number; `-v` lists them.
 fn telling_left_out(mut reply: Reply, violations: &[Violation]) -> Reply {
     if violations.len() <= SHOWN {
         return reply.warn(violations.iter().map(Violation::line));
