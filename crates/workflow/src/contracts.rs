@@ -164,7 +164,7 @@ fn tag(spec: &mut CommandSpec) {
     }
 }
 
-/// Sets the tags that an argument accepts, unless it already has some. A tag that no command returns is left out.
+/// Sets the tags that an argument accepts and prefers, unless it already accepts some. A tag that no command returns is left out.
 fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
     if !argument.accepts.is_empty() || !argument.is_open {
         return;

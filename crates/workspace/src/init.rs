@@ -262,7 +262,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     .hint("move the existing file or folder away, or choose another folder: --repo URL=PATH"))
 }
 
-/// Asks a person if an agent wants to clone from a folder outside the workspace.
+/// Asks a person for permission if an agent wants to clone from a folder outside the workspace.
 fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     let outside = |new: &&New| new.origin.local.as_ref().is_some_and(|local| !local.starts_with(root));
     let effects: Vec<String> = new

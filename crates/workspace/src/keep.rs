@@ -77,7 +77,7 @@ impl KeptRef {
     }
 }
 
-/// Returns everything that a repository keeps, oldest first.
+/// Returns the kept refs of a repository, oldest first.
 pub fn list(git: &Git<'_>) -> Result<Vec<KeptRef>> {
     let kept = refs::list(git, &[PREFIX])?.into_iter().filter_map(|found| {
         let (run, what) = found.name.strip_prefix(PREFIX)?.split_once('/')?;

@@ -69,7 +69,7 @@ fn data(repo: &Repo, kept: &KeptRef, operation: Option<String>) -> Value {
     })
 }
 
-/// Returns the kept branches and worktrees of all repositories, oldest first. Skips missing repositories.
+/// Returns the kept refs of all repositories, oldest first. Skips missing repositories.
 pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, KeptRef)>> {
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::all(&repos, |repo| {

@@ -16,7 +16,8 @@ use mcpkg_base::disk::folders::Folders;
 
 const MOST: usize = 10_000;
 
-/// Embeds all files that a document refers to, directly or indirectly, and rewrites the references to them.
+/// Embeds the files that a document refers to, directly or indirectly, and rewrites the references to them. Skips files that
+/// cannot be read or are outside of the document's folder.
 pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let mut files = Files {

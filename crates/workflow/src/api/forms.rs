@@ -84,7 +84,7 @@ pub fn merged(forms: Vec<Form<'_>>) -> Vec<Form<'_>> {
     merged
 }
 
-/// Returns the forms that two schemas both accept. If they contradict each other, the first schema wins.
+/// Returns the forms that two schemas both accept. If there are none, returns the forms of the first schema that has any.
 pub fn both<'d>(first: Vec<Form<'d>>, second: Vec<Form<'d>>) -> Vec<Form<'d>> {
     let common = first.iter().flat_map(|one| second.iter().filter_map(|other| common(one, other)));
     match common.collect::<Vec<_>>() {

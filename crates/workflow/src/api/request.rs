@@ -61,7 +61,7 @@ pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -
     Ok(Outgoing { method, url, headers, body })
 }
 
-/// Refuses unknown arguments and missing required ones.
+/// Refuses unknown arguments, missing required ones, and null in a part of the request that cannot express it.
 fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()> {
     let flags = spec.flags.iter().map(|flag| flag.name.as_str());
     let known: Vec<&str> = spec.positionals.iter().map(|positional| positional.name.as_str()).chain(flags).collect();

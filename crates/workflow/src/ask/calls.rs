@@ -30,7 +30,7 @@ impl Call {
         id.filter(|_| self.tool == "propose_workflow" && self.outcome == "ok").and_then(|id| Uuid::parse_str(id).ok())
     }
 
-    /// Returns the outcome for people: the size of the answer, its counts, or the error.
+    /// Returns the outcome for people: the error, or else the counts in the answer, its size, or `ok`.
     pub fn shown(&self) -> String {
         if self.outcome != "ok" {
             return self.outcome.clone();

@@ -39,8 +39,8 @@ enum End {
 /// Runs the agent on a prompt, and reports what it does.
 ///
 /// # Errors
-/// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run. The error also lists
-/// the drafts that the agent proposed.
+/// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run, `E_FILE_FAILED` if
+/// mcpkg cannot write its temporary files. Once the agent has started, the error also lists the drafts that it proposed.
 pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) -> Result<Reply> {
     // Declared first, so that it is dropped last. Thus the run's folder is already removed when `end_all` returns.
     let live = Live::begin(&context.cancelled);

@@ -41,7 +41,7 @@ impl<'a> Book<'a> {
     }
 
     /// Adds a finding about a byte range inside a scalar. If the scalar's source differs from its value, for example because of
-    /// escapes, the finding covers the whole scalar.
+    /// escapes, the finding covers the scalar's first line.
     pub(super) fn inside(
         &mut self,
         kind: Kind,

@@ -270,7 +270,7 @@ fn excerpt(text: &str) -> String {
 }
 
 /// Returns a tool's result: the structured data if there is any, or else its text. Text that is a JSON object or array is parsed.
-/// A result with other content becomes a list of its content blocks.
+/// A result with other content becomes a list of its content blocks, and an empty result becomes null.
 fn output(result: &CallToolResult) -> Value {
     if let Some(data) = &result.structured_content {
         return data.clone();

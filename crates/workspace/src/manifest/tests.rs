@@ -132,8 +132,7 @@ proptest! {
         let _ = read_text(&text);
     }
 
-    /// X15: whatever comments and blank lines a manifest has, adding and then removing a repository restores the same
-    /// bytes.
+    /// Whatever comments and blank lines a manifest has, adding and then removing a repository restores the same bytes.
     #[test]
     fn x15_adding_and_removing_gives_the_same_bytes(
         comments in prop::collection::vec("(# [a-z ]{0,12})?\n{1,2}", 4),

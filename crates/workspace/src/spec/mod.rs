@@ -69,7 +69,7 @@ pub fn names(workspace: &Workspace) -> Vec<String> {
     named::open(workspace)
 }
 
-/// Adds the warnings to a reply, as the tool does.
+/// Adds the warnings to a reply, if there are any.
 fn with(mut object: Value, warnings: Vec<String>) -> Value {
     if !warnings.is_empty() {
         object["warnings"] = warnings.into();

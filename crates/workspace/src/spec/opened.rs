@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 8;
 pub enum Which {
     /// The document that says why a change is made, and what changes.
     Proposal,
-    /// The document that says how the change is made, and why in this way.
+    /// The document that says how the change is made, with the reasons.
     Design,
     /// The list of the work to do.
     Tasks,

@@ -30,7 +30,7 @@ pub struct Hit {
     pub changed: Vec<String>,
 }
 
-/// Returns the workflows and drafts of all projects that use changed commands, sorted by project and name.
+/// Returns the workflows and drafts that use changed commands, project by project.
 pub fn hits(context: &Context, difference: &Difference) -> Result<Vec<Hit>> {
     if difference.removed.is_empty() && difference.changed.is_empty() {
         return Ok(Vec::new());

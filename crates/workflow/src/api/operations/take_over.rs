@@ -178,7 +178,8 @@ fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     )
 }
 
-/// Sets the secret reference of a header. Returns a note if the person has to do something about it.
+/// Adds a header of oatty to a catalog. Returns a note if the header was skipped, or if it is sent as the secret of a security
+/// scheme.
 fn set_header(catalog: &mut Catalog, header: &str, kept: &HeaderValue) -> Option<String> {
     let set = |flag: &str, name: &str| format!("`{}`", words(&["catalog", "set", &catalog.name, flag, name]));
     let by_hand = set("--header", &format!("{header}=env:{}", variable_of(header)));

@@ -1,4 +1,4 @@
-//! Runs inside the worker process: limits itself, then runs a model.
+//! The part that runs in the worker process: limits the process, then runs a model.
 
 use std::io::{self, ErrorKind, Read, Write};
 

@@ -2,7 +2,7 @@
 //! files.
 //!
 //! A file of a few kilobytes can ask for all memory or compute forever, and an engine that parses untrusted files may
-//! have bugs. If the worker crashes, mcpkg only reports a failure with a kind.
+//! have bugs. If the worker crashes, mcpkg itself goes on, and reports why the model did not run.
 
 mod inside;
 mod protocol;

@@ -1,7 +1,6 @@
 //! Splits Markdown into the parts that spec rules check: sections, paragraphs, list items and comments.
 //!
-//! It uses a real parser, so that a heading, item or checkbox inside a code block or comment is not mistaken for a real
-//! one.
+//! A real Markdown parser reads the text, so a heading, item or checkbox inside a code block or comment does not count.
 
 use std::ops::Range;
 
