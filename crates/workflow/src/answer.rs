@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_come_back_and_nothing_else_is_one() {
+    fn a_cursor_round_trips_and_other_text_is_refused() {
         let next = cursor("commands", &(2, "apps:list")).unwrap();
         assert_eq!(place::<(u32, String)>("commands", &next).unwrap(), (2, "apps:list".to_owned()));
         for bad in ["", "x", "!!!", &next[1..]] {

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contracts_example_is_what_comes_out() {
+    fn a_list_becomes_a_provider_with_arguments_and_tagged_fields() {
         let specs = hosting();
         let addons = serde_json::to_value(provider(spec(&specs, "addons:list")).unwrap()).unwrap();
         assert_eq!(
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_hold_a_key_of_something_else_say_of_what() {
+    fn foreign_key_fields_are_tagged_with_what_they_refer_to() {
         let specs = hosting();
         let tags: Vec<_> =
             spec(&specs, "apps:list").output_contract.fields.iter().map(|field| &field.tags[..]).collect();
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_stays() {
+    fn declared_tags_are_kept() {
         let mut specs = hosting();
         specs[1].output_contract.fields[0].tags = vec!["app_key".to_owned()];
         specs[2].flags[0].accepts = vec!["app_key".to_owned()];
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_that_is_named_is_one() {
+    fn every_named_provider_exists() {
         let specs = hosting();
         for spec in &specs {
             let flags = spec.flags.iter().filter_map(|flag| flag.provider.as_ref());

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_the_one_array_or_one_of_the_usual_names() {
+    fn a_list_is_the_only_array_or_has_a_usual_name() {
         let list = |schema: Value| output(&object(schema), None).list;
         let array = json!({ "type": "array", "items": { "type": "object" } });
         assert_eq!(list(array.clone()).as_deref(), Some("."));

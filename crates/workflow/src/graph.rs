@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_by_the_document() {
+    fn independent_nodes_keep_the_order_of_the_document() {
         assert_eq!(graph(4, &[(0, 3)]).order(), [1, 2, 3, 0]);
         assert_eq!(graph(3, &[]).order(), [0, 1, 2]);
         assert!(graph(3, &[(0, 1), (1, 2)]).reaches(0, 2));

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contracts_query_finds_its_commands_in_its_order() {
+    fn a_rare_word_counts_more_than_common_ones() {
         assert_eq!(ranked(&[&hosting()], "create app postgres")[..2], ["addons:create", "apps:create"]);
         let both = Index::new(vec![
             brief("apps:create", "Create an app", "name region"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_of_the_words_comes_first_then_what_has_them_better() {
+    fn the_best_match_comes_first() {
         let index = hosting();
         for (query, first) in [
             ("list apps", "apps:list"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_word_is_met_by_the_nearest_and_a_right_one_by_none_but_its_own() {
+    fn a_misspelled_word_matches_the_most_similar_word() {
         let index = hosting();
         assert_eq!(ranked(&[&index], "piplines"), ["pipelines:list"]);
         assert_eq!(ranked(&[&index], "pipelnies"), ["pipelines:list"]);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_inside_of_a_text_without_spaces_is_found() {
+    fn words_in_text_without_spaces_are_found() {
         let index = Index::new(vec![
             brief("db:backup", "データベースの復元とバックアップ", ""),
             brief("db:list", "查询数据库列表", ""),
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn deprecated_commands_come_last_and_what_is_not_admitted_not_at_all() {
+    fn deprecated_commands_come_last_and_filtered_ones_are_left_out() {
         let old = Brief { deprecated: true, ..brief("apps:create", "Create an app", "") };
         let index = Index::new(vec![old, brief("x:other", "Makes things for an app", "")]);
         assert_eq!(ranked(&[&index], "create app"), ["x:other", "apps:create"]);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn x30_the_values_that_are_listed_are_the_only_ones() {
+    fn x30_a_value_outside_the_enum_is_refused() {
         assert_eq!(take("region", json!("eu")), Ok(json!("eu")));
         assert_eq!(take("region", json!("moon")).unwrap_err(), "The input 'region' must be one of \"eu\", \"us\"");
         assert!(take("size", json!(3)).is_err());

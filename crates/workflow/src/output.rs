@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_leads_to_a_field_or_nowhere() {
+    fn a_path_is_looked_up_in_an_output_contract() {
         let fields = [("id", "string"), ("owner.id", "string"), ("tags", "array"), ("meta", "object")];
         let plain = contract(None, &fields);
         let at = |path: &str| find(&plain, &segments(path));

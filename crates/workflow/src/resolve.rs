@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_several_lists_them_and_what_stands_for_none_names_the_nearest() {
+    fn an_ambiguous_name_lists_the_commands_and_an_unknown_one_similar_commands() {
         let commands = Unsure(vec!["apps:list".to_owned(), "addons:list".to_owned()]);
         let several = require(&commands, "list").unwrap_err();
         assert_eq!((several.code(), several.message()), (Code::Ambiguous, "'list' stands for 2 commands"));

@@ -122,7 +122,7 @@ mod tests {
     use crate::spec::OutputField;
 
     #[test]
-    fn what_was_taken_out_is_told_by_its_place_and_known_everywhere_else() {
+    fn removed_secrets_are_masked_everywhere_else() {
         let mut known = Known::default();
         let answer = json!({
             "id": "0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",

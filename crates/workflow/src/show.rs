@@ -206,7 +206,7 @@ mod tests {
     use crate::spec::{OutputField, SourceKind};
 
     #[test]
-    fn the_contracts_keys_come_first_and_many_fields_are_counted() {
+    fn the_main_keys_come_first_and_excess_fields_are_counted() {
         let mut spec = CommandSpec::new("apps:list", SourceKind::Catalogs);
         let field = |number| OutputField { name: format!("f{number}"), r#type: None, tags: Vec::new() };
         spec.output_contract.fields = (0..70).map(field).collect();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_that_there_are_are_read_with_what_an_argument_is_for() {
+    fn an_argument_shows_its_values_and_its_description() {
         let (eu, us, where_) = (Value::from("eu"), Value::from(7), "Where".to_owned());
         assert_eq!(about(&[eu.clone(), us], None).as_deref(), Some("eu, 7"));
         assert_eq!(about(&[eu], Some(&where_)).as_deref(), Some("eu: Where"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_follows_what_is_said_of_the_command_and_not_of_others() {
+    fn the_hash_ignores_what_other_commands_say_about_a_command() {
         let spec = CommandSpec::new("apps:list", SourceKind::Catalogs);
         let given = CommandSpec { provider_for: vec!["apps:info.app".to_owned()], ..spec.clone() };
         let other = CommandSpec { summary: "List apps".to_owned(), ..spec.clone() };

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_counts_characters_and_stays_inside() {
+    fn a_part_has_columns_in_characters_and_stays_inside() {
         let text = "é: \"ä ${{ x }}\"";
         let whole = Span { start: 4, end: text.len(), line: 1, column: 4, end_line: 1, end_column: 15 };
         let at = text.find("${{").unwrap() - 4;

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_a_command_by_its_own_name_with_its_manifests_effect() {
+    fn a_tool_becomes_a_command_with_its_name_and_effect() {
         let spec = spec(&tool(Hints { read_only: Some(true), ..Hints::default() }));
         assert_eq!((&*spec.id, &*spec.group, &*spec.name), ("tool:alice/apps:find", "tool", "alice/apps:find"));
         assert_eq!(

@@ -34,7 +34,8 @@ pub fn is_repo(name: &str) -> bool {
     name.len() <= 255 && name.split('/').all(is_name)
 }
 
-/// Returns whether git accepts this branch or tag name (git-check-ref-format(1)) and cannot mistake it for an option.
+/// Returns whether git accepts this branch or tag name (git-check-ref-format(1)) and cannot mistake it for an option. Names
+/// longer than 200 bytes are refused, too.
 pub fn is_branch(name: &str) -> bool {
     let forbidden = |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     !name.is_empty()
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn x11_names_neither_travel_nor_are_options() {
+    fn x11_names_cannot_be_paths_or_options() {
         for good in ["a", "A1", "login-v2", "a.b_c-d", "0"] {
             assert!(is_name(good), "{good}");
         }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_below() {
+    fn paths_stay_inside_the_workspace() {
         for good in ["api", "libs/core", ".worktrees", "a b"] {
             assert!(is_path(good), "{good}");
         }

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_answer_shows_does_not_ring() {
+    fn only_relevant_changes_count() {
         let folder = tempfile::tempdir().unwrap();
         let git = folder.path().join(".git");
         std::fs::create_dir_all(git.join("refs/heads")).unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_path_that_is_missing_the_first_part_rings() {
+    fn the_first_missing_part_of_a_path_is_watched() {
         let folder = tempfile::tempdir().unwrap();
         let mut places = Places::default();
         places.add(folder.path().join(".smctl/workspace.toml"), Depth::Folder);

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_are_those_that_are_not_usual() {
+    fn only_unusual_styles_are_recorded() {
         let style = |more: Value| {
             let operation = json!({ "parameters": [query("a", more)] });
             let made = made("/", &operation);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_told() {
+    fn unsupported_parameters_and_bodies_are_reported() {
         let parameter = |place: &str, style: &str| json!({ "parameters": [{ "name": "p", "in": place, "style": style, "schema": {} }] });
         for (path, operation, why) in [
             ("/", parameter("cookie", "form"), "`p` is sent in a cookie, which is not supported"),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_one_name_are_told_apart() {
+    fn arguments_with_the_same_name_get_a_suffix() {
         let operation = json!({
             "parameters": [
                 { "name": "app", "in": "path", "required": true, "schema": { "type": "string" } },

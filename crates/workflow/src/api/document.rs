@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_description_is_refused_with_its_place() {
+    fn a_file_that_is_no_api_description_is_refused_with_the_position() {
         for (bytes, says) in [
             (&b""[..], "1:1: syntax: it is empty"),
             (b"\n \n", "it is empty"),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_taken_by_all_of_what_holds_together() {
+    fn a_value_must_satisfy_all_keywords() {
         for (schema, expected) in [
             (json!({ "type": "string", "anyOf": [{ "enum": ["a"] }, { "enum": ["b"] }] }), "string [\"a\",\"b\"]"),
             (json!({ "allOf": [{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }] }), "string [\"b\"]"),

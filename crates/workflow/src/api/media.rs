@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_by_their_names() {
+    fn media_types_are_recognized_by_name() {
         for (name, media) in [
             ("application/json; charset=utf-8", Media::Json),
             ("Application/vnd.x+JSON", Media::Json),

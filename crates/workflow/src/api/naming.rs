@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_paths_begin_with_says_nothing() {
+    fn a_common_prefix_of_all_paths_is_left_out() {
         let all = [("GET", "/api/2024-01/apps", ""), ("GET", "/api/2024-01/addons", "")];
         assert_eq!(named(&operations(&all), &prefixed("h")), ["h:apps:list", "h:addons:list"]);
         let some = [("GET", "/api/apps", ""), ("GET", "/addons", "")];
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_clash_the_plainest_keeps_the_name() {
+    fn if_names_clash_the_simplest_operation_keeps_the_name() {
         let list = operations(&[
             ("GET", "/orgs/{org}/apps", "apps/list-for-org"),
             ("GET", "/orgs/apps", "apps/listAll"),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_at_the_end_of_a_path_makes_no_other_resource() {
+    fn a_file_extension_in_a_path_is_ignored() {
         let list = operations(&[
             ("POST", "/Accounts/{Account}/Calls.json", "CreateCall"),
             ("GET", "/Accounts/{Account}/Calls.json", "ListCall"),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_called_id_say_whose() {
+    fn a_placeholder_called_id_gets_the_name_of_its_resource() {
         let arguments = |path: &str| placeholders(path).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
         assert_eq!(arguments("/apps/{id}/addons/{addon}"), ["app_id", "addon"]);
         assert_eq!(arguments("/apps/{id}/x/{app_id}"), ["id", "app_id"]);

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_by_where_it_is() {
+    fn a_header_value_is_classified_by_where_its_secret_is() {
         for (value, kept) in [
             ("${env:TOKEN}", HeaderValue::Variable("TOKEN".to_owned())),
             ("Bearer ${env:TOKEN}", HeaderValue::Bearer("TOKEN".to_owned())),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_registry_says_why_and_repeats_nothing() {
+    fn errors_in_a_registry_do_not_repeat_its_secrets() {
         for (text, why) in [
             ("hunter22", "not valid JSON"),
             ("{}", "no `catalogs` list"),

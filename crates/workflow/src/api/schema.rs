@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_told_where_it_is_known() {
+    fn a_type_is_derived_from_the_schema() {
         let kind =
             |schema: Value| Shape::of(References::new(&schema), &schema).expect("a shape").type_name().to_owned();
         for (schema, expected) in [
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_branches_without_end_stays_bounded() {
+    fn a_schema_with_exponentially_many_branches_is_cut() {
         let level = |n: usize| {
             let next: Map<String, Value> =
                 (0..20).map(|k| (format!("p{k}"), json!({ "$ref": format!("#/l{}", n + 1) }))).collect();

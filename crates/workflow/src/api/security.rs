@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_takes_what_any_alternative_names() {
+    fn the_schemes_of_all_supported_alternatives_are_used() {
         let known = BTreeMap::from([
             ("a".to_owned(), Scheme::Bearer),
             ("b".to_owned(), Scheme::Basic),

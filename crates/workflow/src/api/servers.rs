@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_told_whole() {
+    fn relative_and_templated_server_urls_are_resolved() {
         let holder = json!({ "servers": [
             { "url": "https://{region}.example.com:{port}/v1/", "variables": { "region": { "default": "eu" }, "port": { "default": 8443 } }, "description": "ours" },
             { "url": "/api" },

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_stands_for_itself_is_left() {
+    fn only_unreserved_characters_are_not_encoded() {
         assert_eq!(encoded("aZ09-._~"), "aZ09-._~");
         assert_eq!(encoded("a/b c?d&e=f%2f+é'\n"), "a%2Fb%20c%3Fd%26e%3Df%252f%2B%C3%A9%27%0A");
         assert_eq!(path("/a b/é:x@y%20<>"), "/a%20b/%C3%A9:x@y%20%3C%3E");

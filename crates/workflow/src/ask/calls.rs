@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_hides_no_call_after_it() {
+    fn a_very_long_line_does_not_hide_the_calls_after_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("calls.jsonl");
         let mut calls = Calls::of(path.clone());

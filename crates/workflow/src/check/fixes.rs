@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_name_without_doubt_is_meant() {
+    fn only_a_clearly_most_similar_name_is_suggested() {
         for (wanted, names, expected) in [
             ("regoin", &["region", "regions"][..], Some("region")),
             ("appp", &["app", "apps"], None),

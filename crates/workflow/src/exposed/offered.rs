@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_says_what_the_inputs_say() {
+    fn the_schema_describes_the_inputs() {
         let schema = schema(&definition(json!({
             "region": { "description": "Where", "hint": "Near you", "enum": ["eu", "us"], "default": { "from": "literal", "value": "eu" } },
             "name": { "validate": { "pattern": "^a", "min_length": 2 } },
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_tool_takes_is_no_name_of_an_input() {
+    fn an_input_cannot_have_the_name_of_an_argument_of_every_tool() {
         assert!(check(&definition(json!({ "nonce": {} }))).is_err());
         assert!(check(&definition(json!({ "name": {} }))).is_ok());
         assert!(check_name(&"w".repeat(54)).is_ok() && check_name(&"w".repeat(55)).is_err());

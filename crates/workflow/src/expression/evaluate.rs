@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn x04_a_comparison_in_brackets_is_what_it_is_without() {
+    fn x04_a_comparison_can_be_in_parentheses() {
         assert_eq!(holds("(inputs.text == \"hello\")"), Some(true));
         assert_eq!(holds("!(inputs.text == 'x') && (inputs.one == 1 || inputs.no)"), Some(true));
     }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_stays_so_unless_the_rest_decides() {
+    fn a_result_is_unknown_unless_the_known_operand_decides() {
         assert_eq!(holds("steps.a.output.ok"), None);
         assert_eq!(holds("steps.a.output.ok == true"), None);
         assert_eq!(holds("!steps.a.output.ok"), None);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn x05_an_index_is_checked_and_rendered_alike() {
+    fn x05_an_index_in_brackets_or_after_a_dot_is_the_same() {
         assert_eq!(filled("${{ inputs.list[2].b[0] }}"), Outcome::Known(json!(2)));
         assert_eq!(filled("${{ inputs.list.2.b.0 }}"), Outcome::Known(json!(2)));
         assert_eq!(filled("${{ inputs.list[9] }}"), Outcome::Missing);

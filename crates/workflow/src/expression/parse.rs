@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_know_their_bytes() {
+    fn expressions_paths_and_faults_have_byte_ranges() {
         let text = "!(inputs.é == 1)";
         assert_eq!(parse(text).unwrap_err().at, 9..11);
         let text = " inputs.a == 'x' && steps.b.ok ";
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_expressions_do_not_have_is_said_by_name() {
+    fn unsupported_operators_and_calls_are_reported_as_unsupported() {
         for (text, at) in [
             ("inputs.a > 1", 9..10),
             ("inputs.a === 1", 9..12),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_a_fault_at_its_place() {
+    fn a_syntax_error_has_its_position() {
         for (text, start) in [
             ("", 0),
             ("inputs", 6),

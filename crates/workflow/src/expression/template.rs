@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_expressions_take_turns() {
+    fn a_template_has_text_and_expressions() {
         let (template, faults) = Template::read("a ${{ inputs.b }}-${{ 'x}}' }} {\"}");
         assert_eq!(faults, []);
         assert_eq!(template.parts.len(), 5);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found_each_time() {
+    fn all_faults_of_a_template_are_reported() {
         assert_eq!(
             faults("${{ inputs. }} and ${{ 1 > 2 }}"),
             [(FaultKind::Syntax, 11..12), (FaultKind::Unsupported, 25..26),]

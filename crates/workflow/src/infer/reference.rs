@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_best_goes_before_what_came_last() {
+    fn the_best_fit_is_preferred_to_the_latest_answer() {
         let first = Answer::of(Some(&json!({ "id": "a-1", "name": "web" })), &apps());
         let later = Answer::of(Some(&json!({ "note": "a-1", "owner": "web-owner-0001" })), &OutputContract::default());
         let accepts = ["app_id".to_owned(), "app_name".to_owned()];
@@ -265,7 +265,7 @@ mod tests {
         #![proptest_config(crate::seed::config(256))]
 
         #[test]
-        fn a_reference_leads_to_the_very_value(outputs in prop::collection::vec(any_json(), 1..4), value in any_json()) {
+        fn a_reference_leads_to_an_equal_value(outputs in prop::collection::vec(any_json(), 1..4), value in any_json()) {
             let answers: Vec<Answer> =
                 outputs.iter().map(|output| Answer::of(Some(output), &OutputContract::default())).collect();
             let scalars = answers.iter().flat_map(|answer| answer.0.iter().map(|scalar| scalar.value.clone()));

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_leads_to_its_place_and_to_all_inside() {
+    fn a_pointer_covers_its_value_and_everything_inside() {
         let is_at = |pointer: &str, way: &[&str]| {
             let places = Places::of(&[pointer.to_owned()]);
             way.iter().fold(places, |places, key| places.within(key)).is_whole()

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_inside_itself_has_its_places_at_every_depth() {
+    fn a_recursive_schema_has_its_places_at_every_depth() {
         let root = json!({ "s": { "$ref": "#/tree" }, "tree": { "properties": {
             "pin": { "format": "password" },
             "children": { "type": "array", "items": { "$ref": "#/tree" } },
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_places_each_key_counts_wherever_it_stands() {
+    fn too_many_places_become_keys_at_any_depth() {
         let of = |count: usize| {
             (0..count).map(|n| (format!("k{n}"), json!({ "properties": { "v": { "format": "password" } } })))
         };

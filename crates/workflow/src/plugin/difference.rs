@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_gone_and_said_otherwise_is_told() {
+    fn added_removed_and_changed_tools_are_reported() {
         let same = r#"{"description":"Adds.","input":{}}"#;
         let other = r#"{"description":"Adds.\nAnd sends it on.","input":{}}"#;
         let seen = [row("a", Some(same)), row("b", Some(same)), row("c", Some(same)), row("d", None)];

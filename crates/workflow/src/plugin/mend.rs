@@ -99,7 +99,7 @@ mod tests {
     use mcpkg_store::servers::{Part, Text};
 
     #[test]
-    fn what_is_mended_or_left_is_noted() {
+    fn every_change_and_omission_has_a_note() {
         let file = json!({ "mcpServers": {
             "files": {
                 "command": "npx", "args": ["-y", "files"], "disabled": true, "cwd": null, "tags": ["a"],

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_are_no_mappings_are_values_and_others_are_asked_about() {
+    fn scalars_are_choices_and_unknown_mappings_are_not() {
         let of = |elements: &[Value]| of(elements, &Input::default(), &contract(&[]), &[]);
         assert_eq!(of(&[json!("eu"), json!("us")]).unwrap()[1].label, "us");
         assert_eq!(of(&[json!({ "key": 1 })]), None);

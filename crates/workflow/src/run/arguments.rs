@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_read_by_the_type_of_the_argument() {
+    fn typed_text_is_parsed_as_the_type_of_the_argument() {
         let typed = |texts: &[&str]| read(&spec(), &texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>());
         assert_eq!(Value::from(typed(&["name=7", "size=7"]).unwrap()), json!({ "name": "7", "size": 7 }));
         assert!(typed(&["size=seven"]).is_err() && typed(&["name=a", "name=b"]).is_err());

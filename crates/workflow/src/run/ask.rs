@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_is_shown_with_its_labels() {
+    fn offered_values_are_shown_with_labels() {
         let values = vec![Choice { value: json!("app-1"), label: "web".to_owned() }];
         let (lines, _) = offered(&Input::default(), Offer::Values("apps:list".to_owned(), values));
         assert_eq!(lines, ["1 value of apps:list", "  1  web (app-1)"]);

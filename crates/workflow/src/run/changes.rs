@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_by_its_name() {
+    fn each_change_is_reported_by_name() {
         let begun = record(&plan("https://a.example", "x"));
         let told = |plan: &Plan| between(&begun, plan).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(told(&plan("https://a.example", "x")).is_empty());

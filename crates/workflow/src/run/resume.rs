@@ -193,8 +193,8 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
     start::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
-/// Returns a person's decision for each step. For a step that is done, asks the person at the terminal for its output unless a
-/// file has it.
+/// Returns a person's decision for each step. The output of the steps that are done comes from the file `output`. Without a
+/// file, the person at the terminal is asked for it if exactly one step is done; otherwise it is null.
 fn decisions(context: &Context, words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
     let done: Vec<&Word> = words.iter().filter(|word| word.what == What::Done).collect();
     if output.is_some() && done.len() != 1 {

@@ -1,4 +1,4 @@
-//! Starts a run, carries it out, and builds the reply to its caller: its output, or its progress so far.
+//! Starts a run, carries it out, and builds the reply to its caller: its output, or else its state.
 
 use std::time::{Duration, Instant};
 
@@ -100,7 +100,7 @@ fn going_on(context: &Context, mut reply: Reply, run: Uuid) -> Reply {
     reply
 }
 
-/// Formats the run for people: its output, or else its progress so far.
+/// Formats the run for people: its output, or else its state.
 fn body(context: &Context, run: &Run, data: &Value) -> Body {
     if !context.is_shell() {
         return Body::Text(String::new());

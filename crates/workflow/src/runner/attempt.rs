@@ -162,7 +162,8 @@ fn excerpt(value: &Value) -> String {
     value.to_string().chars().take(EXCERPT).collect()
 }
 
-/// Returns the first required field that is missing in an answer. If the answer is a list, every element must have the fields.
+/// Returns the first required field that is missing in an answer. If the answer is a list or contains one, every element must
+/// have the fields, unless the answer itself has them.
 pub fn lacks<'c>(
     contract: &'c OutputContract,
     names: impl Iterator<Item = &'c str>,

@@ -49,8 +49,8 @@ pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::Acquire)
 }
 
-/// Carries out a run in its own thread, and waits at most `wait` for its end. Returns whether it has ended. The caller receives
-/// its progress while waiting.
+/// Carries out a run in its own thread, and waits until it ends, `wait` has passed, or the call is cancelled. Returns whether
+/// the run has ended. The caller receives its progress while waiting.
 ///
 /// An error means that the thread did not start.
 pub fn follow(

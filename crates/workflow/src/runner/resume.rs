@@ -53,7 +53,8 @@ pub struct Resumable {
 /// must have failed.
 ///
 /// # Errors
-/// `E_RUN_BUSY` if another process is carrying out the run; `E_RUN_STATE` if the run's state does not allow a resume.
+/// `E_RUN_BUSY` if another process is carrying out the run; `E_NOT_FOUND` if the run has been deleted; `E_RUN_STATE` if the
+/// run's state does not allow a resume, or if a run of a single command is to be retried.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read the run again under the lock, because the last holder may have ended it.

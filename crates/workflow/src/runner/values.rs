@@ -55,7 +55,7 @@ impl Values {
     ///
     /// # Errors
     /// `E_STEP_FAILED` if a value is missing; `E_SECRET_LOST` if a value contains a secret that was removed from an earlier
-    /// output.
+    /// output; the errors of reading a secret.
     pub fn arguments(
         &self,
         step: &Planned,
@@ -88,7 +88,7 @@ impl Values {
     /// Evaluates a condition. Also returns a description of its operands, with known secrets masked.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` if the result is not a boolean.
+    /// `E_STEP_FAILED` if the condition is not a valid expression.
     pub fn holds(&self, text: &Value, known: &Known) -> Result<(bool, String)> {
         holds(text, self, known)
     }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_process_was_answered_in_secret_is_lost() {
+    fn a_secret_from_an_earlier_process_is_lost() {
         assert!(holds_lost(&filled(&json!({ "k": ["Bearer ${{ steps.a.output.key }}"] }), &values()).unwrap()));
         assert!(!holds_lost(&filled(&json!("${{ steps.a.output.id }}"), &values()).unwrap()));
     }

@@ -142,7 +142,7 @@ impl Operation for List {
     }
 }
 
-/// Refuses an invalid name, and a value that looks like a secret.
+/// Refuses an invalid name, and a value that is too long, contains U+0000, or looks like a secret.
 fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_of_what_is_said_and_never_changes() {
+    fn the_hash_ignores_formatting_and_is_stable() {
         let of = |text: &str| mcpkg_base::hex::encode(&Model::of(text).unwrap().summary.model_hash);
         let plain = of("workflow: a\nsteps:\n  - id: one\n    run: apps:list\n    with: {x: 1, y: two}\n");
         // The hash is stored in databases. It must never change, whatever the compiler or the order of the fields.

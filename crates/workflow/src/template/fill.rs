@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_is_what_its_place_asks_for() {
+    fn a_parameter_is_inserted_as_its_place_requires() {
         assert_eq!(fill("$(with)"), json!({ "a": [1] }));
         assert_eq!(fill("$(number)"), json!(3));
         assert_eq!(fill("a $(text) b $(number)"), json!("a it's b 3"));

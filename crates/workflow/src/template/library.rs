@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_built_in_can_be_read() {
+    fn built_in_templates_are_valid() {
         for text in EMBEDDED {
             let template = Template::of(text).unwrap_or_else(|error| panic!("{error}"));
             assert!(template.title.is_some() && template.description.is_some());

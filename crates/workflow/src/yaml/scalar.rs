@@ -17,7 +17,7 @@ pub(super) fn plain(text: &str) -> (Value, bool) {
     (Value::String(text.to_owned()), is_ambiguous(text))
 }
 
-/// Parses a number: a 64-bit integer without leading zeros, or a finite fraction.
+/// Parses a number: a 64-bit integer without leading zeros, such as `-7`, `0x1f` or `0o17`, or a finite fraction.
 fn number(text: &str) -> Option<Number> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_core_schema_decides() {
+    fn values_are_typed_by_the_core_schema() {
         for (text, expected) in [
             ("", json!(null)),
             ("~", json!(null)),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_read_otherwise_stays_text_and_is_said() {
+    fn text_that_other_parsers_convert_stays_text_and_is_reported() {
         for text in [
             "yes",
             "No",

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_says_why() {
+    fn a_command_that_cannot_start_says_why() {
         let folder = tempfile::tempdir().expect("a folder");
         let command = |program: &str, folder: std::path::PathBuf| Command {
             repo: "api".to_owned(),

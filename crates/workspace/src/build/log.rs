@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_depend_on_the_pieces() {
+    fn the_log_does_not_depend_on_how_the_output_is_split() {
         let key = "-----BEGIN PRIVATE KEY-----\nab==\n-----END PRIVATE KEY-----";
         let lines = "\u{1b}[1mpassword\u{1b}[0m: hunter2\r\n10%\rtoken:\r\n  s3cr3t\n";
         let text = format!("{lines}\u{fe0f}é {key}\nAPI_KEY=s3cr3t");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_that_does_not_end_the_beginning_is_kept() {
+    fn the_beginning_of_a_very_long_line_is_kept() {
         let long =
             [vec![b'x'; BEGINNING - 10], b" https://me:s3cret@host/".to_vec(), vec![b'y'; LONGEST_LINE]].concat();
         let whole = kept(&[&long, b"\nnext"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_taken_out() {
+    fn terminal_control_sequences_are_removed() {
         assert_eq!(
             kept(&[b"\x1b[31mred\x1b[0m\tand \x07bell\x1b]0;title\x07\r\n10%\r20%\n"]),
             "red\tand bell\n10%\n20%\n"

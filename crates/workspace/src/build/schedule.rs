@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn going_on_builds_all_that_depends_on_nothing_that_failed() {
+    fn continuing_builds_everything_except_dependents_of_failures() {
         for parallel in [false, true] {
             let failed = Ended::Exited(1);
             assert_eq!(shown(parallel, true, ("lib", Step::Build, failed.clone())), "-. ++ .. .. ..");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cancelled_goes_on_with_nothing() {
+    fn nothing_starts_after_a_cancellation() {
         let cancelled = || ("lib", Step::Build, Ended::Cancelled);
         assert_eq!(shown(false, true, cancelled()), "-. .. .. .. ..");
         // In parallel, other commands may already have run.

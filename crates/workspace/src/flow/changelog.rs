@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_comes_before_the_others_and_in_the_place_of_its_own() {
+    fn a_new_section_comes_first_and_an_existing_one_is_replaced() {
         let one = with("", "## 1.0.0\n\n- a\n");
         assert_eq!(one, "## 1.0.0\n\n- a\n");
         let two = with(&one, "## 1.1.0\n\n- b\n");

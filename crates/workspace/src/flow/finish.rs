@@ -45,8 +45,9 @@ impl Finish<'_> {
     /// Finishes the branch in all repositories that have it, or in none.
     ///
     /// # Errors
-    /// `E_FLOW_CONFLICT` with every conflict of every repository, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`,
-    /// `E_FLOW_MOVED`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
+    /// `E_INVALID_ARGUMENT` if the name is invalid or the workspace has no repositories, `E_FLOW_CONFLICT` with every conflict
+    /// of every repository, `E_FLOW_DIRTY`, `E_GIT_LOCKED`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`, `E_FLOW_MOVED`, `E_NOT_FOUND`
+    /// if a repository is not cloned, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;

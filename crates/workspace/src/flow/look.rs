@@ -153,7 +153,8 @@ fn in_progress(repo: &Repo, operation: git::Operation, place: &Path) -> Error {
 /// Refuses a work tree with uncommitted changes. Untracked files count only if the work tree will be removed.
 ///
 /// # Errors
-/// `E_FLOW_DIRTY` with the paths, or if a git operation is in progress.
+/// `E_FLOW_DIRTY` with the paths, or if a git operation is in progress; `E_GIT_LOCKED` if another git process is running in
+/// the work tree.
 pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &CancellationToken) -> Result<()> {
     refuse_busy(repo, worktree, cancelled)?;
     let status = status::read(&Git::of(worktree, cancelled), Extra::Untracked)?;

@@ -255,8 +255,8 @@ fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
     }
 }
 
-/// Finds the run by its branch, by the branch's name without prefix, or by the start of its id; without a name, the
-/// newest run that was not undone.
+/// Finds the run by its branch, by the branch's name without prefix, or by the start of its id; without a name, the newest
+/// run that was not undone and is neither an undo nor a redo.
 fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Result<FlowRun> {
     let flow = &workspace.manifest.flow;
     let found = context.store.read(|db| {

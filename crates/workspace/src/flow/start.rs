@@ -30,9 +30,10 @@ impl Start<'_> {
     /// Creates the branch in all repositories, or in none.
     ///
     /// # Errors
-    /// `E_BRANCH_IN_USE` if a repository has the branch already, `E_TAG_EXISTS` if it has the version's tag,
-    /// `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of
-    /// [`journal::carry_out`].
+    /// `E_INVALID_ARGUMENT` if a name is invalid or the workspace has no repositories, `E_BRANCH_IN_USE` if the branch or its
+    /// worktree already exists or the branch's name conflicts with another branch, `E_TAG_EXISTS` if the version's tag exists,
+    /// `E_NOT_FOUND` if a repository is not cloned, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
+    /// `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;

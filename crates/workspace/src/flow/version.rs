@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_strict_and_a_v_is_told() {
+    fn a_version_is_strict_and_a_leading_v_gets_a_hint() {
         assert!(read("1.0.0").is_ok() && read("2.0.0-rc.1+b").is_ok());
         let error = read("v1.2.3").unwrap_err();
         assert_eq!(error.hints(), ["write `1.2.3`; mcpkg adds the tag prefix itself"]);

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn x43_what_is_none_is_refused() {
+    fn x43_invalid_models_are_refused() {
         assert!(matches!(read(b""), Err(Refusal::NotOnnx(_))));
         assert!(matches!(read(b"<html>"), Err(Refusal::NotOnnx(_) | Refusal::Truncated)));
         // This model has a version and operators, but no graph.

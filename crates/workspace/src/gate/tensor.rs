@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_enough_is_as_expected() {
+    fn differences_within_the_tolerance_are_accepted() {
         let expected = floats(&[3], &[1.0, f32::NAN, 5.0]);
         let differs = |values: &[f32], tolerance| floats(&[3], values).differs(&expected, tolerance);
         let near = Tolerance::default();
@@ -428,7 +428,7 @@ mod tests {
         #![proptest_config(crate::seed::config(256))]
 
         #[test]
-        fn elements_come_back(at in 0..DTYPES.len(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn elements_round_trip(at in 0..DTYPES.len(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let (dtype, .., size) = DTYPES[at];
             let mut bytes = bytes;
             bytes.truncate(bytes.len() / size * size);

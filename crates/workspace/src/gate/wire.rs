@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_in_the_middle_or_breaks_a_rule_is_told() {
+    fn truncated_and_malformed_fields_are_faults() {
         let fault = |bytes: &[u8]| {
             let mut wire = Wire::new(Cursor::new(bytes));
             let field = wire.next(bytes.len() as u64)?;

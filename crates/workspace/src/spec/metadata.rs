@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_line() {
+    fn faults_have_a_line() {
         assert_eq!(faults("schema: a\ncreated: soon\n")[0].0, 2);
         assert_eq!(faults("schema: [a]\n"), [(1, "`schema` is not a string".to_owned())]);
         let broken = faults("schema: a\nstatus: b\n  created: [\n");

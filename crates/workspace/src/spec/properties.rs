@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_found_has_its_line(pieces in proptest::collection::vec(piece(), 0..25)) {
+    fn tasks_questions_and_decisions_have_their_lines(pieces in proptest::collection::vec(piece(), 0..25)) {
         let mut text = String::new();
         let (mut expected_tasks, mut expected_questions, mut expected_decisions) = (Vec::new(), Vec::new(), Vec::new());
         for piece in &pieces {

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_before_a_name_is_told_from_the_name() {
+    fn a_date_prefix_is_removed_from_a_name() {
         assert_eq!(undated("2026-02-11-login"), Some("login"));
         assert_eq!(undated("2026-02-11-2026-02-11-a"), Some("2026-02-11-a"));
         for other in
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_a_repository_is_meant() {
+    fn the_latest_spec_of_each_repository_is_chosen() {
         let found = |repo: &str, name: &str| SpecPlace {
             repo: repo.to_owned(),
             name: name.to_owned(),

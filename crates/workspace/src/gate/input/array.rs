@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tensor_is_told() {
+    fn invalid_tensors_are_refused_with_a_reason() {
         for (value, why) in [
             (json!("x"), "it is neither an object nor an array"),
             (json!([1, [2]]), "the nested arrays differ in length"),

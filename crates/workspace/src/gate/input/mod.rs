@@ -31,7 +31,7 @@ pub struct Input {
 /// Reads the test input that a caller named for a model with this header.
 ///
 /// # Errors
-/// `E_GATE_FAILED` with the kind `input`.
+/// `E_GATE_FAILED` with the kind `input` if the input is invalid; otherwise the errors of reading a file.
 pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
     let path = files.path(text)?;
     let fail = |why: String| refused(text, &why);

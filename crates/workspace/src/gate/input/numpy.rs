@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_files_are_refused_with_a_reason() {
         let of = |descr: &str, order: &str, shape: &str| {
             npy(&format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}\n"), &[0; 8])
         };

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_tensors_are_refused_with_a_reason() {
         for (bytes, why) in [
             (&b"\xff"[..], "it is not an ONNX tensor: it is truncated"),
             (&[0x10, 8], "tensors of string are not supported"),

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_taken() {
+    fn a_workers_answer_is_read() {
         let answer =
             r#"cat >/dev/null; echo '{"ran":{"output":{"y":[1]},"load_ms":1.5,"latency_ms":2.0,"differs":null}}'"#;
         let ran = script(answer, TIME).run("relu", job(), &CancellationToken::new()).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_answers_is_stopped_also_where_it_reads_nothing() {
+    fn a_worker_that_never_answers_is_stopped_even_if_it_reads_nothing() {
         let begun = Instant::now();
         let (kind, _) = kind(&script("sleep 60", Duration::from_millis(200)));
         assert_eq!(kind, "time_limit");

@@ -55,7 +55,7 @@ fn sections_are_found_by_their_titles() {
 }
 
 #[test]
-fn a_block_knows_how_its_lines_begin() {
+fn a_block_has_the_bold_leads_of_its_lines() {
     let text =
         "**Choice:** this\n**Why:**\nsince\n\n*D1 — **that**.* Since.\n\nNo **lead**\n\n- ~~Old~~ new\n- new ~~old~~\n";
     let document = Markdown::read(text);
