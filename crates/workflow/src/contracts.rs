@@ -110,7 +110,7 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
 }
 
 /// Returns the resource that a command is about, in the singular. It is the last segment of the path that is not a placeholder.
-/// Without a path, it is the key of the list, or else a part of the command's name.
+/// Without a path, it is the key of the list, or else a part of the command's id.
 pub fn resource(spec: &CommandSpec) -> String {
     if let Some(path) = &spec.path {
         return stem(segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group));

@@ -241,7 +241,7 @@ fn unreachable(repo: &Repo, error: Error) -> Error {
 /// A branch to update.
 struct Followed {
     branch: Ref,
-    /// The branch of `origin` that the branch tracks.
+    /// The remote branch that `branch` tracks or will track.
     upstream: Ref,
     /// Whether tracking still has to be set up.
     is_new: bool,

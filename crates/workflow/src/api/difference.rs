@@ -26,7 +26,7 @@ pub struct Changed {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// Whether calls that worked before may now fail.
+    /// Whether callers that worked before may now fail.
     pub breaking: bool,
     pub what: String,
 }

@@ -23,8 +23,8 @@ impl spec::Form {
     }
 }
 
-/// Returns the forms that `type`, `enum` and `const` of a schema allow, and whether it accepts null. A schema that accepts only
-/// null has no forms.
+/// Returns the forms that `type`, `enum` and `const` of a schema allow, and whether it accepts null. A schema whose only type is
+/// `null` has no forms.
 pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     let mut nullable = schema["nullable"] == true || schema["x-nullable"] == true;
     let mut forms = vec![Form::default()];

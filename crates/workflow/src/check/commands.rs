@@ -146,7 +146,7 @@ fn elements(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value,
     }
 }
 
-/// Reports missing required arguments.
+/// Reports missing required arguments, or a missing required body.
 fn missing(
     book: &mut Book<'_>,
     spec: &CommandSpec,

@@ -26,7 +26,7 @@ pub struct Surveyed {
     pub specs: Vec<Option<Arc<CommandSpec>>>,
     /// The templates, and where each is used.
     pub uses: Vec<Use>,
-    /// The steps in execution order, without those in cycles.
+    /// The steps in execution order, without those that are in a cycle or depend on one.
     pub order: Vec<usize>,
 }
 

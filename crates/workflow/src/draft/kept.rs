@@ -122,7 +122,7 @@ impl Kept {
         shown(&lines.join("\n"))
     }
 
-    /// Returns the JSON of the draft, with its text and findings.
+    /// Returns the JSON of the draft, with its text, its findings and, if it has one, its plan.
     pub(super) fn data(&self) -> Value {
         let mut data = data(&self.project, &self.draft);
         data.insert("yaml".to_owned(), self.text.clone().into());

@@ -8,7 +8,7 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::drafts::{self, Base};
 
-/// A text with its findings.
+/// A text with its findings and its plan.
 pub(super) struct Said {
     pub(super) model: Model,
     pub(super) text: String,

@@ -1,5 +1,5 @@
 //! Runs the connections to plugins on an async runtime of their own, which starts with the first connection. Callers wait on
-//! their own threads until a deadline, or until they are cancelled.
+//! their own threads, at most until a deadline or until they are cancelled.
 
 use std::future::Future;
 use std::sync::OnceLock;

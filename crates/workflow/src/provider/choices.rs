@@ -16,9 +16,9 @@ pub struct Choice {
     pub label: String,
 }
 
-/// Returns the distinct choices among a provider's elements. The input's `select` decides which field is the value, then the
-/// `wanted` tags, then a field named `id` or `name`. Returns `None` if no field is found, unless all elements are single
-/// values.
+/// Returns the distinct choices among a provider's elements. The value of a choice is the field that the input's `select` names,
+/// or else a field with one of the `wanted` tags, or else a field named `id` or `name`. Returns `None` if there is no such field,
+/// unless all elements are single values.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,

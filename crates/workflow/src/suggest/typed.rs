@@ -49,7 +49,7 @@ pub fn typed(text: &str, line: usize, column: usize) -> Option<Typed> {
             }
         }
     };
-    // A suggestion also replaces what follows the cursor: the rest of a word, or for a value, the rest of the line.
+    // Except for keys, a suggestion also replaces what follows the cursor: the rest of the word or, for a value, of the line.
     let rest = &whole[at..];
     let is_word = |c: char| is_part(c) || (kind == Kind::Command && c == ':');
     let to = match kind {

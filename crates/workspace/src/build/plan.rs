@@ -83,7 +83,7 @@ impl Plan {
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if no repository has the requested name, with the closest name as a hint;
-    /// `E_WORKSPACE_INVALID` if a repository's folder is outside the workspace.
+    /// `E_IO_INVALID_PATH` if a repository's folder is outside the workspace.
     pub fn of(workspace: &Workspace, asked: &Options<'_>) -> Result<Self> {
         let repos = &workspace.manifest.repos;
         let chosen: Vec<&Repo> = match asked.repo {

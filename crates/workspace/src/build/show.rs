@@ -78,7 +78,8 @@ impl Operation for Show {
     }
 }
 
-/// Finds the build whose id is `id`, or the only build whose id ends with `id`. Without an `id`, returns the newest build.
+/// Finds the build whose id is `id`, or the only build whose id ends with `id` (at least four characters). Without an `id`,
+/// returns the newest build.
 fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
     let Some(id) = id else {
         return runs.first().ok_or_else(|| {
