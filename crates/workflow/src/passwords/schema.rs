@@ -8,7 +8,7 @@ use super::FORMAT;
 use super::places::{ANY, ANY_DEPTH, Places};
 use crate::api::reference::References;
 
-/// Maximum depth of a place. If this, [`MOST`] or [`STEPS`] is exceeded, the search is given up. A key that has a password
+/// Maximum depth of a place. If this, [`MOST`] or [`STEPS`] is exceeded, the search is given up. A key whose value is a password
 /// somewhere then counts as a password everywhere.
 const DEPTH: usize = 16;
 /// Maximum number of places.
@@ -138,7 +138,7 @@ struct Ways<'g> {
 }
 
 impl Ways<'_> {
-    /// Continues the search from a schema. Returns `None` if there are too many paths.
+    /// Continues the search from a schema. Returns `None` if a limit is exceeded.
     fn walk(&mut self, at: usize, way: &[String]) -> Option<()> {
         self.steps += 1;
         if !self.leads[at] {

@@ -179,7 +179,8 @@ fn variables(sound: &Sound, commands: &dyn Commands) -> Result<Map<String, Value
     Ok(read)
 }
 
-/// Returns the inputs that the caller must pass: they have no value, no default, and nothing to derive a value from.
+/// Returns the required inputs that have neither a value nor a default from an earlier run. Other defaults are already among the
+/// values.
 fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     let open = sound.definition.inputs.list.iter().filter(|named| {
         let is_derived = named

@@ -143,7 +143,7 @@ fn will(
     }
 }
 
-/// Fills in the templates inside a value. A template that uses an unknown value stays unchanged.
+/// Fills in the templates inside a value. A template that uses a missing or unknown value stays unchanged.
 pub(super) fn filled(value: &Value, before: &Before<'_>) -> Value {
     match value {
         Value::String(text) if Template::may_be(text) => match Template::read(text).0.fill(before) {

@@ -17,8 +17,8 @@ use mcpkg_core::op::{Body, Context};
 /// cannot be used, because they are not known before the run.
 ///
 /// # Errors
-/// `E_INPUTS_REQUIRED` if a required argument has no value; `E_TERMINAL_REQUIRED` if a person has to enter it, but there is no
-/// terminal.
+/// `E_INPUTS_REQUIRED` if an argument has no value and is required or has `on_missing: fail`; `E_TERMINAL_REQUIRED` if a person
+/// has to enter a value, but there is no terminal.
 pub(super) fn arguments(
     context: &Context,
     sound: &Sound,

@@ -66,7 +66,8 @@ impl Listed {
 }
 
 impl Connection {
-    /// Lists the tools page by page, until there are at least `most` of them. Also returns why invalid tools were skipped.
+    /// Lists the tools page by page, up to the last page or until there are at least `most` tools. Also returns why invalid tools
+    /// were skipped.
     pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
         let mut listed = Listed::default();
