@@ -187,8 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Returns whether the folder is the home folder, one of the home folder's parents, or inside a hidden folder of the home
-/// folder, where agents keep their own files.
+/// Returns whether the folder is the home folder, one of the home folder's parents, or a hidden folder in the home folder or
+/// inside such a folder. Agents keep their own files in hidden folders.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| mcpkg_base::platform::real(&home).ok()) else {
         return folder.parent().is_none();
@@ -206,7 +206,8 @@ fn exists(root: &Path) -> Error {
 /// Parses the repositories to clone and checks their target folders.
 ///
 /// # Errors
-/// `E_WORKSPACE_EXISTS` if something else is in a target folder.
+/// `E_INVALID_ARGUMENT` if a URL or a path is invalid, or if two repositories would share a name or a folder;
+/// `E_IO_INVALID_PATH` if a link leads out of the workspace; `E_WORKSPACE_EXISTS` if something else is in a target folder.
 pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
     // As in git, a relative path starts at the folder where you ran the command.
     let start = Some(Path::new(&context.selection.directory)).filter(|folder| folder.is_absolute()).unwrap_or(root);

@@ -47,7 +47,7 @@ pub struct Plan {
     pub uuid: Uuid,
     /// The steps that are undone if one of them fails.
     pub land: Vec<Step>,
-    /// The cleanup steps that follow. They are never undone.
+    /// The cleanup steps that follow. If one fails, the change stays, and the failure becomes a warning.
     pub tidy: Vec<Step>,
     /// The new states of earlier runs once this one has landed, by database key.
     pub becomes: Vec<(i64, State)>,
@@ -68,7 +68,8 @@ struct Applying {
 ///
 /// # Errors
 /// The error of the failed step, if all steps could be undone. Otherwise `E_FLOW_UNDONE`; `details.kept` lists what
-/// could not be undone. `E_WORKSPACE_BUSY` if an earlier run is unfinished.
+/// could not be undone. `E_WORKSPACE_BUSY` if an earlier run is unfinished. `E_CANCELLED` if the call is cancelled before the
+/// first step.
 pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Result<Vec<String>> {
     refuse_unfinished(context, root)?;
     context.unless_cancelled()?;

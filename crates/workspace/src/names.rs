@@ -8,7 +8,7 @@ pub const OWN: &str = ".smctl";
 
 const LONGEST: usize = 100;
 
-/// Returns whether this is a valid name of a feature, worktree set or spec.
+/// Returns whether this is a valid name of a feature, hotfix, worktree set or spec.
 pub fn is_name(name: &str) -> bool {
     name.len() <= LONGEST
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())

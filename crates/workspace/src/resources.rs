@@ -1,5 +1,5 @@
-//! Serves the resources of contract 003: the manifest, the documents of specs, and, as JSON, the state of repositories,
-//! worktrees, flow branches, specs and the gate.
+//! Serves the resources of contract 003 (smctl): the manifest, the documents of specs, and, as JSON, the state of
+//! repositories, worktrees, flow branches, specs and the gate.
 
 use serde_json::Value;
 

@@ -65,7 +65,7 @@ impl Workspace {
     /// Like [`Workspace::chosen`], but fails if the workspace has no repositories.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if there are none.
+    /// `E_INVALID_ARGUMENT` if there are none, or if a name is unknown.
     pub fn at_least_one(&self, names: &[String]) -> Result<Vec<&Repo>> {
         let repos = self.chosen(names)?;
         if repos.is_empty() {

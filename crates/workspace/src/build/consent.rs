@@ -154,7 +154,7 @@ fn hides_syntax(word: &str) -> bool {
     count(word) > count(&redact(word))
 }
 
-/// Returns the URL that git would fetch from at this moment, without a password.
+/// Returns the URL of the remote `origin`, without a password.
 fn origin(context: &Context, folder: &std::path::Path) -> Result<Option<String>> {
     if git::folder(folder).is_none() {
         return Ok(None);

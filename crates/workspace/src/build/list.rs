@@ -93,7 +93,7 @@ pub fn result(run: &Run) -> &'static str {
     }
 }
 
-/// Returns the arguments of the build as you would type them: `api --test`.
+/// Returns the arguments of the build as you would type them, such as `api --test`; `all` if there are none.
 pub fn arguments(run: &Run) -> String {
     let options = options(run);
     let mut words: Vec<String> = options["repo"].as_str().map(str::to_owned).into_iter().collect();

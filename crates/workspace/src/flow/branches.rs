@@ -30,7 +30,7 @@ pub fn all(workspace: &Workspace, cancelled: &CancellationToken) -> Vec<Branch> 
     found.into_iter().filter_map(Result::ok).flatten().collect()
 }
 
-/// Returns the branches in the format of contract 003's resource: `{features, releases, hotfixes, base}`.
+/// Returns the branches in the format of the resource in contract 003 (smctl): `{features, releases, hotfixes, base}`.
 pub fn value(branches: &[Branch]) -> Value {
     let rows = |kinds: &[&str]| -> Vec<Value> {
         let of = branches.iter().filter(|branch| kinds.contains(&branch.kind));

@@ -49,7 +49,8 @@ impl Files {
     /// Returns whether the path is a file or a folder.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if nothing is there; `E_IO_INVALID_PATH` if an agent named anything else, such as a link.
+    /// `E_NOT_FOUND` if nothing is there; `E_IO_INVALID_PATH` if an agent's path leads to something that is neither a file nor a
+    /// folder, such as a link.
     pub fn kind_of(&mut self, path: &Path) -> Result<PathKind> {
         let kind = match self.holding(path)? {
             Some((folder, name)) => folder.entry(&name)?.map(|entry| entry.kind),

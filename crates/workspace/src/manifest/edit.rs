@@ -31,7 +31,8 @@ pub fn new(name: &str, repos: &[NewRepo<'_>]) -> String {
 /// Returns `text` with one more repository at the end of the list.
 ///
 /// # Errors
-/// `E_WORKSPACE_INVALID` if the text is not a valid manifest, or if the repository conflicts with another one.
+/// `E_WORKSPACE_INVALID` if the result is not a valid manifest, for example because the repository conflicts with another
+/// one.
 pub fn add(text: &str, shown: &str, manifest: &Manifest, repo: &NewRepo<'_>) -> Result<String> {
     let mut document = parse(text)?;
     match document.get_mut("repos") {

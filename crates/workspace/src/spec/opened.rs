@@ -80,7 +80,7 @@ impl Spec {
     /// Opens a spec. Unreadable documents are not errors; they become [`Document::Unreadable`].
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the folder is missing.
+    /// `E_NOT_FOUND` if the folder no longer exists; `E_IO_INVALID_PATH` if a link leads out of the workspace.
     pub(super) fn open(trees: &mut Trees, found: SpecPlace) -> Result<Self> {
         let folder = folder_of(trees, &found)?;
         let metadata = match text(&folder, OsStr::new(metadata::FILE)) {
@@ -129,7 +129,7 @@ impl Spec {
 /// Opens the folder of a spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if the folder no longer exists.
+/// `E_NOT_FOUND` if the folder no longer exists; `E_IO_INVALID_PATH` if a link leads out of the workspace.
 pub(super) fn folder_of(trees: &mut Trees, found: &SpecPlace) -> Result<Rc<Folder>> {
     let gone = || Error::new(Code::NotFound, format!("Spec '{}' no longer exists", found.qualified()));
     trees.open(&found.path)?.ok_or_else(gone)

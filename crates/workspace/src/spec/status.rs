@@ -52,7 +52,7 @@ impl Phase {
     }
 }
 
-/// The status of a spec, with the fields of contract 003's tool.
+/// The status of a spec, with the fields that `smctl_spec_status` returns in contract 003 (smctl).
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Status {
     pub(super) name: String,
@@ -93,7 +93,7 @@ impl Status {
         }
     }
 
-    /// Returns the status as JSON, in the format of contract 003's tool.
+    /// Returns the status as JSON, in the format of `smctl_spec_status`.
     pub(super) fn value(&self) -> Result<Value> {
         let failed = |error| Error::internal("a status cannot be written as JSON").with_source(error);
         serde_json::to_value(self).map_err(failed)

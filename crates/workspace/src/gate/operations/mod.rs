@@ -15,7 +15,7 @@ use super::interface::{Model, Route};
 use mcpkg_base::plural;
 use mcpkg_core::op::{Entry, Table, cell};
 
-/// The operations of gates: first those of contract 003, in its order, then those that only the shell has.
+/// The operations of gates: first those of contract 003 (smctl), in its order, then those that only the shell has.
 pub const OPS: &[Entry] = &[
     Entry::of::<status::ShowStatus>(),
     Entry::of::<list::List>(),
