@@ -72,6 +72,32 @@ fn a_refresh_shows_what_changed_and_asks() {
 }
 
 #[test]
+fn another_type_breaks_callers_also_in_a_path_and_in_a_list() {
+    let scratch = Scratch::new();
+    let api = |kind: &str| {
+        let parameters = json!([
+            { "name": "id", "in": "path", "required": true, "schema": { "type": kind } },
+            { "name": "sizes", "in": "query", "schema": { "type": "array", "items": { "type": kind } } },
+        ]);
+        json!({
+            "openapi": "3.0.3",
+            "info": { "title": "Apps", "version": "1" },
+            "servers": [{ "url": "http://127.0.0.1:9" }],
+            "paths": { "/apps/{id}": { "get": { "operationId": "apps/info", "parameters": parameters, "responses": {} } } },
+        })
+    };
+    scratch.file("api.json", api("string").to_string());
+    scratch.ok(&["catalog", "import", "api.json", "--prefix", "hosting"]);
+    scratch.file("api.json", api("integer").to_string());
+    let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
+    assert_eq!(
+        shown.stdout,
+        "! hosting:apps:info: the type of `id` is now integer (previously string); the values that `sizes` accepts have \
+         other types\n"
+    );
+}
+
+#[test]
 fn corrections_survive_a_refresh() {
     let (scratch, mut document) = ground();
     let patch = |arguments: &[&str]| scratch.json(&[&["catalog", "patch"], arguments].concat());

@@ -96,14 +96,14 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
         Image::File { sha256, mode, .. } => json!([hex::encode(sha256), mode]),
         Image::Link(text) => json!([text]),
     };
-    let file = |file: &File| {
+    let files = files.iter().map(|file| {
         let File { path, root, op, targets, module_ids, block, keep, before, after, attributes, snapshot: _ } = file;
         (path, root, op, targets, module_ids, block, keep.word(), image(before), image(after), attributes)
-    };
+    });
     let mut folders = folders.to_vec();
     folders.sort_unstable();
     let place = [&place.source, &place.origin, &place.machine, &place.root];
-    let rows = (uuid.to_string(), kind, place, files.iter().map(file).collect::<Vec<_>>(), folders);
+    let rows = (uuid.to_string(), kind, place, files.collect::<Vec<_>>(), folders);
     sha256::hex(serde_json::to_string(&rows).expect("rows are JSON"))
 }
 

@@ -165,6 +165,10 @@ fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, St
     if names(old) != names(new) {
         add(true, format!("the arguments in its path are now [{}]", names(new).join(", ")));
     }
+    let same_name = old.positionals.iter().zip(&new.positionals).filter(|(was, is)| was.name == is.name);
+    for (was, is) in same_name.filter(|(was, is)| was.r#type != is.r#type) {
+        add(true, format!("the type of `{}` is now {} (previously {})", is.name, is.r#type, was.r#type));
+    }
     for was in &old.flags {
         match find(new, &was.name) {
             None => add(true, format!("`{}` was removed", was.name)),
@@ -181,6 +185,9 @@ fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
     let name = &is.name;
     if was.r#type != is.r#type {
         add(true, format!("the type of `{name}` is now {} (previously {})", is.r#type, was.r#type));
+    }
+    if (&was.items, &was.any_of) != (&is.items, &is.any_of) {
+        add(true, format!("the values that `{name}` accepts have other types"));
     }
     if was.required != is.required {
         add(is.required, format!("`{name}` is {} now", if is.required { "required" } else { "optional" }));
