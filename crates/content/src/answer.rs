@@ -1,4 +1,4 @@
-//! Shared parts of the answers on prompts and resources: pages, sizes, text and data.
+//! Helpers for the answers about prompts and resources: pages, size limits, and decoding of stored bytes.
 
 use serde::Serialize;
 use serde_json::{Value, json};

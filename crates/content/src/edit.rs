@@ -59,7 +59,7 @@ impl Operation for Edit {
 }
 
 impl Edit {
-    /// Stores the edited text. Fails if the prompt changed in the meantime.
+    /// Stores the edited text. Fails if the prompt changed while the user was editing it.
     fn keep(&self, context: &Context, before: &prompts::Prompt, edited: Vec<u8>) -> Result<prompts::Prompt> {
         let front = before.attributes.front_matter.as_deref().unwrap_or_default();
         let keeps_front = edited.starts_with(front.as_bytes());

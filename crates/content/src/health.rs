@@ -27,7 +27,8 @@ fn unusable(what: String) -> Finding {
         .action("mcpkg prompt edit NAME; see `mcpkg help templates` for what a template can use")
 }
 
-/// Returns the finding for a template that cannot be read or rendered. Editing does not repair a damaged database.
+/// Returns the finding for a template that cannot be read or rendered. If the database is damaged, the finding suggests
+/// a restore: an edit of the template would not help.
 fn problem(error: &Error, what: String) -> Finding {
     match error.code() {
         Code::Damaged | Code::NotDatabase => {

@@ -63,7 +63,7 @@ pub fn set(db: &Db<'_>, project: &Project, list: &[Ignored]) -> Result<()> {
     ignored::set(db, project, &text)
 }
 
-/// Removes the findings in the list from a report, and counts them.
+/// Removes the findings in the list from a report, and adds their number to the report.
 pub fn without(report: &Report, list: &[Ignored]) -> Report {
     let kept = report.filtered(|finding| !list.iter().any(|ignored| ignored.covers(finding)));
     Report { ignored: report.ignored + report.findings.len() - kept.findings.len(), ..kept }

@@ -70,13 +70,14 @@ impl Subject {
         }
     }
 
-    /// Returns the findings that the audited project, or else the selected one, ignores.
+    /// Returns the findings to ignore: those that the audited project ignores. If a path or a source is audited, those
+    /// that the selected project ignores.
     pub(super) fn ignored(&self, context: &Context) -> Vec<Ignored> {
         let list = match self {
             Subject::Project(name) => context.store.read(|db| ignored::list(db, &projects::get(db, name)?)),
             Subject::Path(_) | Subject::Source(_) => context.read(ignored::list),
         };
-        // Without a project, nothing is ignored.
+        // If no project can be read, nothing is ignored.
         list.unwrap_or_default()
     }
 

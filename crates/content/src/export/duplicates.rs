@@ -35,7 +35,8 @@ pub struct Own<'o> {
 }
 
 impl<'o> Own<'o> {
-    /// Returns what an import would read from these files together with `others`, which replace files at the same path.
+    /// Returns what an import would read from these files together with `others`; [`beside`] decides between files at
+    /// the same path.
     fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Placed>
     where
         'o: 'a,
@@ -117,8 +118,8 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     Ok(fitting)
 }
 
-/// Returns the copies, each with one of these files as its original. An import records the first of several equal files as
-/// the original, but the export may have put the item at the path of another of these files.
+/// Returns the copies, each with one of `files` as its original. An import records the first of several equal files as
+/// the original, but an export may have written the item to the path of another of the equal files.
 fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     let mut beside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in copies {
@@ -142,8 +143,8 @@ fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     found
 }
 
-/// Adds groups as long as an import still restores every file that it restored before (`back`). A copy can change how the
-/// import reads other files. If the groups do not fit together, tries each half on its own.
+/// Adds the groups to `fitting`, unless a file that an import restored before (`back`) would no longer be restored: a
+/// copy can change how an import reads other files. If the groups do not fit together, tries each half on its own.
 fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<bool>, own: Own<'_>) -> Result<()> {
     if groups.is_empty() {
         return Ok(());

@@ -25,7 +25,7 @@ const MAX_PATH: usize = 1000;
 pub struct Layout {
     files: HashSet<String>,
     folders: HashSet<String>,
-    /// The names of the skills whose folders were assigned, by folder.
+    /// The skill that each assigned skill folder belongs to, by folder.
     skills: HashMap<String, String>,
 }
 
@@ -93,8 +93,8 @@ pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Optio
     Ok(File { relative, content, executable, listed })
 }
 
-/// Returns a prompt's file. If the manifest lists the file, the attributes are there. Otherwise the file is a slash command
-/// or, if that would not import back, the text with generated front matter.
+/// Returns a prompt's file. If the manifest lists the file, it also holds the prompt's attributes. Otherwise the file
+/// is a slash command or, if that would not import back, the text with generated front matter.
 fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let file = match is_listed {

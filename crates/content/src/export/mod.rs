@@ -1,8 +1,8 @@
 //! `mcpkg export`: writes the project as plain files that import back to the same content.
 //!
-//! First the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in memory
-//! ([`back`]): the manifest lists each file that would not restore its item, and of the [`duplicates`], only those are kept
-//! that an import would recognize as duplicates. Finally the files are written ([`write`]), and then the manifest.
+//! First the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in
+//! memory ([`back`]). The manifest lists each file that would not restore its item, and [`duplicates`] that an import
+//! would not recognize are dropped. Finally the files are written ([`write`]), and then the manifest.
 
 pub(crate) mod back;
 pub(crate) mod duplicates;
@@ -277,8 +277,8 @@ fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<G
     (count, duplicates)
 }
 
-/// Writes the duplicates, and the links that fit, next to the files. Returns how many there were, and which of the links
-/// could not be links.
+/// Writes the duplicates, and the links that fit, next to the files. Returns how many duplicates and links there were,
+/// and how many of the links were copied or skipped.
 fn write_duplicates(
     folder: &Path,
     duplicates: Vec<Group>,
@@ -327,8 +327,8 @@ fn list_ignored(
     }
     let (mut listed, mut expected_items) = (Vec::new(), Vec::new());
     for (file, (entry, content)) in files.iter_mut().zip(items) {
-        // Writing the file moved its content there. If the item shares that content, the item has to point to the new path
-        // too.
+        // Writing the file moved its content to the file's path. If the item shares that content, it has to point to
+        // the new path too.
         let is_own = file.content == *content;
         file.content = file.content.moved(folder.join(&file.relative));
         let content = if is_own { file.content.clone() } else { content.clone() };

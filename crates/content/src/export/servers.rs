@@ -34,7 +34,7 @@ pub fn with_current(entry: &Entry, content: NewContent, servers: &[Server]) -> R
     })
 }
 
-/// Updates the servers in the entries of a marketplace's file, as far as they were imported from there.
+/// Updates those servers in a marketplace's file that were imported from its entries.
 fn edited_entries(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Server]) -> Result<String, Fault> {
     let mut after = text.to_owned();
     for (plugin, place) in entries::places(dialect, text).into_iter().rev() {

@@ -59,7 +59,8 @@ pub(crate) fn fetch<T>(
     Ok(items)
 }
 
-/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up when all are complete.
+/// Writes files (path, content, executable) to a temporary folder inside `folder`. When all are complete, moves them to
+/// `folder`.
 pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
@@ -73,7 +74,7 @@ pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str,
     Ok(())
 }
 
-/// What became of a link in an exported folder.
+/// How a link was written to an exported folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Linked {
     Link,

@@ -101,7 +101,8 @@ impl Account {
         same.chain(left)
     }
 
-    /// Returns the hints for a terminal: the reasons with their counts, and the notes about single files.
+    /// Returns the hints for a terminal: notes about single files, duplicates, and the number of skipped files by
+    /// reason.
     pub fn hints(&self) -> Vec<String> {
         let unread = self.left_out.iter().filter(|left| left.reason == Reason::Unread).count();
         let (files, them) = if unread == 1 {

@@ -44,7 +44,7 @@ pub enum Reason {
     LinkOut,
     /// A link without a target.
     LinkBroken,
-    /// A link to a folder that contains it.
+    /// A link to a folder that contains the link itself.
     LinkLoop,
     /// Neither a file nor a folder.
     Special,
@@ -56,8 +56,8 @@ pub enum Reason {
     BadPath,
     /// A file with unresolved merge conflicts.
     Unmerged,
-    /// A file whose name is not UTF-8. It could only be imported under a substitute name, which would not be exported as the
-    /// original name, and which might be the name of another file.
+    /// A file whose name is not UTF-8. It could only be imported under a substitute name. That might be the name of
+    /// another file, and an export would not restore the original name.
     NotTextName,
 }
 
@@ -98,7 +98,7 @@ impl Reason {
         matches!(self, Reason::Malformed | Reason::Secret | Reason::Critical | Reason::Unreadable)
     }
 
-    /// Returns whether an option takes such files.
+    /// Returns whether the user can import such files with an option.
     pub const fn is_optional(self) -> bool {
         matches!(self, Reason::Unread | Reason::OtherSkill | Reason::Contributors | Reason::NotChosen)
     }

@@ -46,8 +46,8 @@ pub struct Choice<'c> {
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
-    /// Whether files that no agent reads become documents. If not, only those become documents that are in an export,
-    /// or that the user named by path or with `only`.
+    /// Whether files that no agent reads become documents. If not, such a file becomes a document only if it is in an
+    /// export, or if the user named it by path or with `only`.
     pub documents: bool,
     /// Whether this is somebody else's repository as a whole. The instructions and settings at its root are meant for
     /// people who work on that repository. So they are imported only if `only` names them without wildcards.
@@ -86,7 +86,7 @@ pub struct Unopened {
 }
 
 impl Recognised {
-    /// Leaves out files, and the other files of their skills. Returns the paths of all that are left out.
+    /// Leaves out these files and all other files of their skills. Returns the paths of all files that it left out.
     pub fn leave_out(&mut self, paths: &BTreeSet<String>) -> BTreeSet<String> {
         let mains = self.files.iter().filter_map(|(file, _)| file.relative.strip_suffix(MAIN));
         let skills: Vec<String> = mains
@@ -174,8 +174,8 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
     recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
     let are_known = choice.resources >= unopened.len().div_ceil(2);
     let (mut files, mut unmerged) = open(unopened, are_known, context)?;
-    // Import commands that are written in a manifest only with the whole plugin. For a part of a plugin, the manifest
-    // is read too, but the user did not ask for its commands.
+    // Commands whose text is in a manifest are imported only with the whole plugin. If the user named only a part of a
+    // plugin, the manifest is read too, but the user did not ask for these commands.
     let whole = places.iter_mut().zip(&found.roots).filter(|(_, root)| root.is_named && !root.is_export);
     for (places, _) in whole {
         for (relative, text) in places.take_inline() {
@@ -236,7 +236,8 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
         let name = name.unwrap_or_else(|| folder.into_owned());
         let mut places = Places::of_folder(paths.iter().copied(), choice.kind, (&name, root.is_named), &read);
         if !root.is_named {
-            // The manifest only seems to be wrong, because the rest of the plugin is not among the files.
+            // Drop the notes: the manifest only seems to be wrong, because the rest of the plugin is not among the
+            // files.
             places.take_notes();
             if root::is_plugin(&root.base) {
                 places.add_plugin("");
@@ -328,11 +329,11 @@ pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Resu
     Ok((files, unmerged))
 }
 
-/// A folder of which only the paths are known. It allows reading some of the files without the others, if no file among them
-/// decides what others become ([`plugins::decides`](super::plugins::place::decides)).
+/// A folder whose paths are known, but not the contents of its files. Its files can be read one by one, as long as none
+/// of them decides what others become ([`plugins::decides`](super::plugins::place::decides)).
 pub struct Listing {
     places: Places,
-    /// The part that is put in front of a path in the folder, to get the path relative to the import root.
+    /// The prefix that makes a path in the folder relative to the import root.
     above: String,
 }
 

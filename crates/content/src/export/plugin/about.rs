@@ -94,7 +94,7 @@ impl About {
         manifest
     }
 
-    /// Returns the fields that all manifests share.
+    /// Returns the fields that [`Self::manifests`] writes to both manifests.
     pub(super) fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("name".to_owned(), self.name.as_str().into());

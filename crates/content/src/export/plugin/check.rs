@@ -47,7 +47,7 @@ pub(super) fn add_remarks(making: &mut Making, items: &[(Entry, NewContent)], se
     Ok(())
 }
 
-/// Returns whether an imported item equals the exported one, apart from its origin.
+/// Returns whether an imported item equals the exported one, apart from the place that it came from.
 fn is_same(read: &Item, (entry, content): &(Entry, NewContent)) -> bool {
     let without_file = |what: &What| match what {
         What::Prompt(attributes) => What::Prompt(Attributes { file: None, ..attributes.clone() }),

@@ -1,5 +1,5 @@
-//! Lays out commands: for Claude Code, for Gemini CLI as TOML in the same folder, and for Copilot CLI in its own folder.
-//! Codex loads none from plugins.
+//! Lays out commands: for Claude Code, for Gemini CLI as TOML in the same folder, and for Copilot CLI in its own
+//! folder. Codex loads no commands from plugins.
 
 use std::collections::HashSet;
 

@@ -12,7 +12,7 @@ use mcpkg_base::error::Result;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::blobs::NewContent;
 
-/// The prefix of the paths in hooks that stands for the plugin's folder.
+/// Stands for the plugin's folder at the start of a path in hooks.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
 
 /// Adds the hooks. `wanted` contains the paths in the plugin's folder that MCP servers name.

@@ -1,4 +1,4 @@
-//! Makes `hooks/hooks.json`, the only file of hooks that a plugin has: it also gets the hooks of an imported manifest.
+//! Builds a plugin's `hooks/hooks.json` from the project's own file and the hooks of an imported manifest.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,18 @@ use mcpkg_store::blobs::NewContent;
 pub(super) const HOOKS: &str = "hooks/hooks.json";
 const KEY: &str = "hooks";
 
-/// The file of hooks, and what became part of it.
+/// The plugin's `hooks/hooks.json`.
 pub(super) struct HooksFile {
     pub bytes: Vec<u8>,
-    /// The index of the item that an import should restore: the file, or the manifest if the project has no such file.
+    /// The index of the item that an import should restore from this file: the project's own `hooks/hooks.json`, or
+    /// else the manifest.
     pub at: usize,
-    /// The paths of other files whose hooks it contains.
+    /// The paths of the files whose hooks were merged into this one.
     pub merged: BTreeSet<String>,
 }
 
-/// Returns the file of hooks, if the project has hooks. Notes each hook of Claude Code's manifest that cannot be in it.
+/// Returns the plugin's hooks, if the project has hooks. Notes each hook in Claude Code's manifest that cannot be
+/// merged.
 pub(super) fn of(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<Option<HooksFile>> {
     let own = find(items, HOOKS);
     let manifest = manifest::at(items, CLAUDES);
@@ -39,7 +41,7 @@ pub(super) fn of(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<O
         match value {
             Value::String(path) => {
                 let path = path.strip_prefix("./").unwrap_or(path);
-                // A file that is both in the default place and listed runs once.
+                // The hooks in the default file run once, even if the manifest lists that file too.
                 if path == HOOKS {
                     continue;
                 }
@@ -108,7 +110,7 @@ fn events(value: &Value) -> Option<&Map<String, Value>> {
     value.as_object().filter(|events| events.values().all(Value::is_array))
 }
 
-/// Returns a file with more hooks. `None` if its own hooks are not in the form that Claude Code reads.
+/// Adds hooks to a file. Returns `None` if the file's own hooks are not in the form that Claude Code reads.
 fn with(mut file: Map<String, Value>, more: Vec<Map<String, Value>>) -> Option<Map<String, Value>> {
     let hooks = file.entry(KEY).or_insert_with(|| Map::new().into());
     events(hooks)?;

@@ -37,9 +37,9 @@ pub struct PluginFile {
 /// The item that an import should restore from a file of the plugin.
 pub(super) struct Expected {
     pub path: String,
-    /// The item's index among those of the project.
+    /// The item's index in the project's items.
     pub at: usize,
-    /// The word and the name of the thing that the item belongs to, such as a skill.
+    /// The kind and name that people know the item by, such as `("skill", "pdf")` for a file of that skill.
     pub of: (&'static str, String),
 }
 

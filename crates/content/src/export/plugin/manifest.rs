@@ -1,5 +1,5 @@
-//! Reads the manifests of imported plugins. An export generates new manifests, and adds a remark on each part of the
-//! old ones that it leaves out.
+//! Reads the manifests of imported plugins. An export generates new manifests, and adds a remark on each part of an old
+//! manifest that it leaves out.
 
 use serde_json::{Map, Value};
 

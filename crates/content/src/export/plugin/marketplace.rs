@@ -27,7 +27,7 @@ pub fn of_one(plugin: &Plugin, market: &Market) -> Result<Vec<PluginFile>> {
     Ok(files)
 }
 
-/// Returns the files of a repository with several plugins, whose names must differ.
+/// Returns the files of a repository with several plugins. The plugins' names must differ.
 pub fn of_several(plugins: &[Plugin], market: &Market) -> Result<Vec<PluginFile>> {
     let folder = |plugin: &Plugin| format!("{PLUGINS}/{}", plugin.about.name);
     let sources = plugins.iter().map(|plugin| (plugin, format!("./{}", folder(plugin))));
@@ -42,8 +42,8 @@ pub fn of_several(plugins: &[Plugin], market: &Market) -> Result<Vec<PluginFile>
     Ok(files)
 }
 
-/// Returns the file that lists the plugins. Copilot rejects a list without `owner`. The version is only in the manifests,
-/// where every agent prefers it.
+/// Returns the file that lists the plugins. Copilot rejects a list without `owner`. The list has no versions, because
+/// every agent prefers the version in a plugin's manifest.
 fn list<'p>(
     market: &Market,
     description: Option<&str>,

@@ -1,7 +1,7 @@
 //! `mcpkg export --plugin`: lays a project out as one folder that Claude Code, Codex, Copilot CLI and Gemini CLI install.
 //!
 //! [`files`] is a pure function from a project's [`Content`] to the files of the plugin. Everything is in the agents'
-//! default folders, because they read lists in manifests differently:
+//! default folders, because the agents read lists in manifests differently:
 //!
 //! | file | read by |
 //! | --- | --- |
@@ -45,7 +45,7 @@ pub use remark::{Kind, Remark};
 pub struct Plugin {
     pub project: String,
     pub about: About,
-    /// The number of skills, commands and so on in the plugin, by the word for each kind.
+    /// How many skills, commands and so on the plugin contains, such as `("skill", 2)`.
     pub holds: Vec<(&'static str, usize)>,
     /// The files, by path.
     pub files: Vec<PluginFile>,

@@ -116,8 +116,8 @@ fn without_doubles(headers: &Named) -> impl Iterator<Item = &(String, Text)> {
     headers.iter().enumerate().filter(move |(at, (name, _))| is_first(*at, name)).map(|(_, header)| header)
 }
 
-/// Returns a text with references to the plugin's folders only; `None` if the text refers to something else, or if it
-/// contains plain text that an agent would take for a reference.
+/// Writes a text whose only references are to the plugin's folders. Returns `None` if the text refers to something
+/// else, or if an agent would take plain text in it for such a reference.
 fn written(text: &Text) -> Option<String> {
     let Folders { root, data } = PORTABLE;
     let is_folder = |env: &str| env == root || Some(env) == data;

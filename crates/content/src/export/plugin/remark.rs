@@ -15,7 +15,7 @@ pub enum Kind {
     Changed,
 }
 
-/// A remark on all items of one kind for which one reason applies.
+/// A remark on all items of one kind that share a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub kind: Kind,

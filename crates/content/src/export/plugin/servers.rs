@@ -15,15 +15,15 @@ use mcpkg_store::servers::{Definition, Part, Text};
 const OF_CLAUDE: Folders = Folders { root: ROOTS[0], data: Some(DATA[0]) };
 const OF_GEMINI: Folders = Folders { root: ROOTS[2], data: None };
 
-/// Adds the servers. Returns the paths in the plugin's folder that they name.
+/// Adds the servers. Returns the paths in the plugin's folder that the servers refer to.
 pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Result<BTreeSet<String>> {
     let (mut claude, mut common, mut gemini) = (Map::new(), Map::new(), Map::new());
     let (mut names, mut paths) = (HashSet::new(), BTreeSet::new());
     for server in servers {
         let Server { name: known, definition, .. } = server;
         let below = with_folders(definition, PORTABLE).texts().filter_map(path_below).collect::<BTreeSet<_>>();
-        // Leave out disabled servers, except those that need their plugin's folder: an import disables them, but they
-        // work in the exported plugin.
+        // Leave out a disabled server, unless it needs its plugin's folder: an import disables such a server, but in
+        // the exported plugin it works.
         if !server.enabled && below.is_empty() {
             making.left_out(
                 &[],
@@ -106,7 +106,7 @@ fn carrying(plugin: &str, server: &str) -> String {
     if server.to_ascii_lowercase().contains(plugin) { server } else { format!("{plugin}-{server}") }
 }
 
-/// Replaces the variables for the plugin's folders by those of one agent.
+/// Replaces the variables for the plugin's folders with the names that one agent uses.
 fn with_folders(definition: &Definition, folders: Folders) -> Definition {
     let part = |part: &Part| match part {
         part if is_one_of(part, &ROOTS) => Part::env(folders.root),
@@ -121,7 +121,8 @@ fn with_folders(definition: &Definition, folders: Folders) -> Definition {
     definition
 }
 
-/// Returns a part with its references to the plugin's folders. A server that was imported from `mcp.json` has them as text.
+/// Splits a part into plain text and references to the plugin's folders. In a server that was imported from `mcp.json`,
+/// such references are still plain text.
 fn references(part: &Part) -> Vec<Part> {
     let Part::Text(plain) = part else { return vec![part.clone()] };
     let (mut parts, mut rest) = (Vec::new(), plain.as_str());

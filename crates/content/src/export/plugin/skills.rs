@@ -1,4 +1,4 @@
-//! Lays out skills: `skills/NAME/PATH`. The name in SKILL.md is the name of the folder, which every agent accepts.
+//! Lays out skills as `skills/NAME/PATH`. Every agent accepts NAME, and SKILL.md gets the same name if possible.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +23,7 @@ pub(super) fn add(making: &mut Making, items: &[Item]) -> Result<HashSet<String>
             skills.entry(skill).or_default().push((at, path));
         }
     }
-    // Skills that keep their names come first, so that no renamed skill takes such a name.
+    // Skills that keep their names come first, so that no renamed skill takes one of these names.
     let (kept, renamed): (Vec<_>, Vec<_>) = skills.into_iter().partition(|(name, _)| skill::is_name(name));
     let mut folders = HashSet::new();
     for (name, files) in kept.into_iter().chain(renamed) {

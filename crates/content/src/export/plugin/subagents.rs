@@ -1,5 +1,5 @@
-//! Lays out subagents: for Claude Code in `agents`, for Copilot CLI in its own folder. Codex loads none from plugins, and
-//! Gemini CLI reads the files in `agents` too.
+//! Lays out subagents: in `agents` for Claude Code and Gemini CLI, and in its own folder for Copilot CLI. Codex loads
+//! no subagents from plugins.
 
 use serde_json::Value;
 

@@ -45,8 +45,9 @@ fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Returns the parent of the innermost agent's folder above `path` that decides what the file becomes. Returns `None`
-/// for a file that is recognized by its name alone, unless the file is directly in an agent's folder.
+/// Finds the innermost agent's folder above `path` that determines what the file becomes, and returns that folder's
+/// parent. Returns `None` for a file that is recognized by its name alone, unless the file is directly in an agent's
+/// folder.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     // For a folder, check what a text file in it would become.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };

@@ -20,7 +20,7 @@ pub enum Take {
     /// Files that people keep for agents. Ignore files apply. Hidden folders are entered only if they may contain agents'
     /// files or skills.
     Project,
-    /// The same files, and ignored files as well.
+    /// The files of `Project`, and also ignored files.
     Ignored,
     /// The files of a skill. Ignore files apply, but hidden files are included.
     Skill,
@@ -220,7 +220,8 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     entered::folder(&name, || holds_skills(path, top))
 }
 
-/// Returns whether hidden folders are imported here, because this is an agent's folder, a folder of skills, or a skill.
+/// Returns whether a hidden folder at `path` is imported, because it is in an agent's folder, a folder of skills, or a
+/// skill.
 fn holds_skills(path: &Path, top: &Path) -> bool {
     let known = |part: std::path::Component<'_>| {
         let name = part.as_os_str().to_string_lossy();

@@ -30,8 +30,8 @@ pub fn apply(
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
-    // Write items without a reserved key first. Each gets the next free key, which must not be one that is reserved for a
-    // later item.
+    // Write items without a reserved key first. After an item with a reserved key, the next free key could be one that
+    // is reserved for a later item.
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|place| indexed.contains_key(place));
     let mut all = || {
@@ -59,7 +59,8 @@ fn apply_one(
     rows: &mut HashMap<String, Row>,
 ) -> Result<()> {
     if let (Some(key), false) = (indexed, matches!(action, Action::Create)) {
-        // Somebody else wrote the item in the meantime, so discard the words that were indexed before the transaction.
+        // Somebody else wrote the item after it was planned, so discard the words that were indexed before the
+        // transaction.
         let kind = if item.entry.what.is_prompt() { Kind::Prompt } else { Kind::Resource };
         search::unindex(db, kind, key)?;
     }

@@ -69,8 +69,8 @@ fn content<'i>((item, action): (&'i Item, &Action)) -> Option<&'i NewContent> {
     (is_stored && is_written).then_some(&item.content)
 }
 
-/// Returns the words to index for a new item. An existing item's words stay visible in the index until the transaction,
-/// so its new words cannot be indexed before.
+/// Returns the words to index for a new item. The index shows an existing item's old words until the transaction, so
+/// its new words cannot be indexed earlier.
 fn words<'i>((item, action): (&'i Item, &Action)) -> Option<Words<'i>> {
     let (kind, description) = match &item.entry.what {
         What::Prompt(attributes) => (Kind::Prompt, &attributes.description),

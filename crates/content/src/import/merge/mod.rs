@@ -58,11 +58,11 @@ impl Action {
 /// Whether an import replaces stored items that differ from the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// Such an item is a conflict.
+    /// An item that differs is a conflict.
     Never,
     Always,
-    /// Like `Always`, except for a prompt or resource whose file has the content of an earlier revision: the project's version is
-    /// newer and stays.
+    /// Like `Always`, but a stored prompt or resource stays if the file has the content of one of its earlier
+    /// revisions: then the project's version is newer.
     IfNewer,
 }
 
@@ -77,7 +77,7 @@ struct Known<'p> {
     project: &'p Project,
     /// The scopes of the project's modules, except those that always apply.
     applies: HashMap<String, Applies>,
-    /// The modules whose files have become duplicates, each with the path of its file's original.
+    /// For each module whose file has become a duplicate, the path of the original.
     moved: HashMap<String, &'p str>,
     /// The rows that an earlier item of the import has already matched.
     claimed: HashSet<(bool, i64)>,

@@ -47,8 +47,8 @@ impl Content<'_> {
         })
     }
 
-    /// Writes either everything or nothing. Planning, and storing the content, come before the transaction and do not
-    /// lock the database, so others can write in the meantime.
+    /// Writes either everything or nothing. The plan is made and the content is stored before the transaction, without
+    /// locking the database, so others can write during these steps.
     pub fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;

@@ -210,7 +210,7 @@ pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<
         .or_else(|| ALL.iter().find(|agent| is_servers(agent, name, last)).map(|agent| (Kind::Servers, agent.id)))
 }
 
-/// Returns whether this is the name and the folder of the file in which an agent lists its MCP servers.
+/// Returns whether an agent lists its MCP servers in the file `name` in `folder`.
 fn is_servers(agent: &Agent, name: &str, folder: &str) -> bool {
     agent.servers.project.is_some_and(|file| match file.rsplit_once('/') {
         Some((own_folder, own_name)) => (own_folder, own_name) == (folder, name),

@@ -41,7 +41,8 @@ pub struct Destination {
 pub struct ForAgent {
     /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
-    /// Whether the agent reads the file when started in the root. It does not read files in plugins and subfolders.
+    /// Whether the agent reads the file when started in the root. The agent does not read files in plugins and
+    /// subfolders.
     pub is_own: bool,
     pub plugin: PluginFile,
 }
@@ -110,7 +111,7 @@ impl Destination {
         Self { for_agent, agent: Some(agent), ..Self::plain(Role::Kept, name.to_owned()) }
     }
 
-    /// Replaces the label with the name in the file's front matter, where the agent does so.
+    /// Replaces the label with the name in the file's front matter, if the agent takes the name from there.
     #[must_use]
     pub fn named_by(self, file: &File) -> Self {
         let name = self.front_name.then(|| front_name(file)).flatten();
@@ -179,7 +180,7 @@ impl Destination {
     }
 }
 
-/// The largest file whose front matter is read for its name, in bytes.
+/// The maximum size, in bytes, of a file whose front matter is read for a name.
 const MAX_NAMED: u64 = 16 << 20;
 
 /// Returns the `name` in a file's front matter.

@@ -8,8 +8,8 @@ pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
 pub const INSTALLED: &str = "node_modules";
 
-/// Checks whether an import of an exported folder would enter this subfolder. An error is the reason not to. `in_skill` means
-/// that the subfolder is inside a skill.
+/// Checks whether an import of an exported folder would enter this subfolder. An error is the reason to skip it.
+/// `in_skill` means that the subfolder is inside a skill.
 pub fn is_entered(relative: &str, in_skill: bool) -> std::result::Result<(), Reason> {
     let known = |part: &str| agents::is_folder(part) || part == "skills";
     let name = relative.rsplit('/').next().unwrap_or_default();

@@ -70,7 +70,7 @@ impl Folders {
         self.skills.remove("");
     }
 
-    /// Treats a folder as a plugin. Needed if its path and its files do not show that it is one.
+    /// Treats a folder as a plugin. Needed if neither the folder's path nor its files show that it is a plugin.
     pub fn add_plugin(&mut self, folder: &str) {
         self.plugins.insert(folder.to_owned());
     }

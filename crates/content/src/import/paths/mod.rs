@@ -90,7 +90,7 @@ impl Places {
         Self { folders, plugins, kind, name: name.to_owned(), prefix }
     }
 
-    /// Returns the name in the SKILL.md of a folder, if it is valid. Agents use it for a skill at the top of a
+    /// Returns the `name` in a folder's SKILL.md, if it is valid. Agents use this name for a skill at the top of a
     /// repository, because the name of a clone's folder is arbitrary.
     pub fn name_of_root(read: ReadFile<'_>) -> Option<String> {
         let name = read(MAIN).and_then(|text| destination::name_in(&text))?;

@@ -70,8 +70,8 @@ impl Placing {
     }
 
     /// Places a file with a managed block: the instructions that a deploy put into the block, and the user's text
-    /// around it. Returns false if there are no instructions in the block, no text around it, and no file that it
-    /// imports. Then the caller treats the file as ordinary text.
+    /// around the block. Returns false if there is no text around it, and the block has no instructions and imports no
+    /// `AGENTS.md`. Then the caller treats the file as ordinary text.
     fn block(&mut self, file: &File, to: &Destination, block: Block) -> Result<bool> {
         let Block { instructions, imports, users } = block;
         // A block may consist only of imports. The instructions are then in the imported files.
@@ -135,8 +135,8 @@ impl Placing {
         Ok(None)
     }
 
-    /// Reports a file as a duplicate if a deploy wrote it from an existing item. If it is the other way round and a deploy
-    /// wrote an existing subagent from the file, the file replaces the subagent. Returns whether either was the case.
+    /// Reports a file as a duplicate if a deploy wrote it from an existing item. If a deploy wrote an existing subagent
+    /// from this file instead, the file replaces the subagent. Returns false if the file still has to be placed.
     fn is_variant(&mut self, file: &File, to: &Destination, scope: &Scope, rule: Option<&Rule>) -> Result<bool> {
         let items = &self.placed.items;
         let original = match (to.role, rule) {

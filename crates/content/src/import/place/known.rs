@@ -110,7 +110,8 @@ impl Known {
         self.commands.remove(&at);
     }
 
-    /// Finds instructions that have the same name and text as a rule, and a scope for which `applies` returns true.
+    /// Finds instructions that have the same name and text as a rule, and a scope for which `applies` returns true. If
+    /// both have a description, the descriptions must be equal.
     pub fn instructions(
         &self,
         items: &[Item],

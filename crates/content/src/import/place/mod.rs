@@ -42,13 +42,13 @@ pub struct Placed {
     pub servers: Vec<ServerInFile>,
     /// Files that become an item only in part, so that writing the item would not restore the file.
     pub partial: Vec<String>,
-    /// Files that are not imported because a different file already has the URI or name that they need.
+    /// Files that are not imported, because a different file already has their URI or name.
     pub clashes: Vec<Clash>,
     /// The files that became duplicates or were skipped, and notes.
     pub account: Account,
 }
 
-/// A file that needs a name or URI that a different file already has.
+/// A file whose name or URI is taken by a different file.
 #[derive(Debug)]
 pub struct Clash {
     pub wanted: String,

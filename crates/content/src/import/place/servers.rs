@@ -123,7 +123,8 @@ fn is_of_one_plugin(server: &Server, other: &Server) -> bool {
     folder == other_folder && file != other_file && starts(&server.definition) == starts(&other.definition)
 }
 
-/// Returns a server's transport, address, program and arguments. `./run` is one spelling of `${PLUGIN_ROOT}/run`.
+/// Returns a server's transport, address, program and arguments. Writes `${PLUGIN_ROOT}/run` as `./run`, because both
+/// mean the same program.
 fn starts(definition: &Definition) -> (Transport, Option<Text>, Option<Text>, Vec<Text>) {
     let Definition { transport, url, command, args, .. } = with_one_spelling(definition);
     let in_plugin = |command: Text| match command.parts() {

@@ -56,12 +56,12 @@ pub enum Place {
     },
     /// The plugin is in another repository. This is the command that adds it.
     Elsewhere(String),
-    /// The plugin is in a place that mcpkg cannot add it from, such as npm.
+    /// mcpkg cannot add the plugin from where it is, such as npm.
     Unsupported(String),
 }
 
 impl Marketplace {
-    /// Reads the marketplaces of the repository in the folder `top`. Returns `None` if it has none.
+    /// Reads the marketplaces of the repository in the folder `top`. Returns `None` if the repository has none.
     pub fn read(top: &Path) -> Option<Self> {
         let real = mcpkg_base::platform::real(top).ok()?;
         let is_inside = |path: &Path| mcpkg_base::platform::real(path).is_ok_and(|path| path.starts_with(&real));
@@ -110,7 +110,8 @@ impl Marketplace {
             Ok(value) => value,
             Err(error) => return self.note(file, format!("is not valid JSON: {error}")),
         };
-        // Other programs also have a file called `marketplace.json`. Copilot accepts only one with an owner.
+        // Other programs also have a file called `marketplace.json`. Copilot accepts the file only if it names an
+        // owner.
         if file == AT_TOP && !value["owner"].is_object() {
             return;
         }
@@ -241,8 +242,8 @@ impl Marketplace {
     }
 }
 
-/// Returns where the plugin of an entry is. Its paths are those that the entry lists. An error continues the note
-/// `lists the plugin 'NAME', ...`.
+/// Returns where the plugin of an entry is. The plugin's paths are those that the entry lists. An error continues the
+/// note `lists the plugin 'NAME', ...`.
 fn place(entry: &Value, root: Option<&str>, is_folder: &dyn Fn(&str) -> bool) -> std::result::Result<Place, String> {
     let source = &entry["source"];
     let text = |key: &str| source[key].as_str().filter(|text| !text.is_empty());
@@ -260,7 +261,7 @@ fn place(entry: &Value, root: Option<&str>, is_folder: &dyn Fn(&str) -> bool) ->
     };
     let out = || "whose folder is not in the repository".to_owned();
     let plain = inside(folder).ok_or_else(out)?;
-    // A bare name is relative to the root of the marketplace's plugins.
+    // A path without `./` is relative to the marketplace's `pluginRoot`.
     let folder = match root.filter(|_| !folder.starts_with("./")) {
         Some(root) => below(root, &plain),
         None => plain,

@@ -53,7 +53,8 @@ pub struct Plugins {
     entries: Vec<String>,
     /// Default folders that no agent reads, because a list replaces them.
     replaced: BTreeSet<String>,
-    /// The folder of each skill that violates the specification of skills, which its plugin has to follow.
+    /// The folders of skills that agents skip: they violate the specification of skills, which an Agent Plugin must
+    /// follow.
     bad_skills: BTreeSet<String>,
     pub notes: Vec<Note>,
 }
@@ -152,8 +153,8 @@ impl Plugins {
         }
     }
 
-    /// Adds the files that a plugin's entry in a marketplace lists. Unlike the lists in a manifest, they do not replace
-    /// default folders.
+    /// Adds the files that a plugin's entry in a marketplace lists. Unlike the lists in a manifest, the entry's lists
+    /// do not replace default folders.
     fn add(&mut self, plugin: &Listed, paths: &BTreeSet<&str>) {
         if plugin.is_whole {
             self.of_marketplace.insert(plugin.folder.clone());

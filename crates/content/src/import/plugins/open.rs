@@ -9,7 +9,7 @@ const SCHEMAS: &str = "https://agent-plugins.org/schemas/";
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
 pub(super) const VERSION: &str = "1.0.0";
 
-/// The text fields of a manifest that are not required.
+/// The optional text fields of a manifest.
 const TEXTS: [&str; 5] = ["version", "description", "homepage", "repository", "license"];
 
 /// A `plugin.json` at the top of a folder.
@@ -125,8 +125,8 @@ fn check_name(name: &str) -> Result<(), String> {
 const MAX_DESCRIPTION: usize = 1024;
 const MAX_COMPATIBILITY: usize = 500;
 
-/// Checks a SKILL.md by the specification of Agent Skills. `folder` is the name of the skill's folder. The error is the reason,
-/// for people, why it is not valid.
+/// Checks a SKILL.md by the specification of Agent Skills. `folder` is the name of the skill's folder. The error says,
+/// for people, why the file is not valid.
 pub fn check_skill(folder: &str, text: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let split = matter::split(text).ok().flatten().ok_or("it has no front matter")?;

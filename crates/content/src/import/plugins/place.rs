@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use crate::skills::{LOWER_MAIN, MAIN};
 use mcpkg_agents::agents::{ALL, Agent, open_plugins};
 
-/// Returns the content of the file at a path, if it is a small file among those that were found.
+/// A function that returns the content of the file at a path, if it is a small file among those that were found.
 pub type ReadFile<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 
-/// The largest manifest that is read, in bytes.
+/// The maximum size of a manifest in bytes.
 pub const MAX_MANIFEST: u64 = 4 << 20;
 
 /// The file at the top of a repository in which Copilot looks for a marketplace.

@@ -159,8 +159,8 @@ fn texts<'s>(server: &'s Map<String, Value>, key: &str) -> Result<Vec<(&'s str, 
     }
 }
 
-/// Returns whether a server works only while its plugin's folder is where the agent put it. Outside a plugin, `./` is
-/// the project's folder.
+/// Returns whether a server needs its plugin's folder: its definition contains a variable for one of the plugin's
+/// folders or, in a plugin, a relative path. Outside a plugin, relative paths start in the project's folder.
 pub fn needs_plugin(definition: &Definition, is_in_plugin: bool) -> bool {
     let is_variable = |name: &str| VARIABLES.contains(&name);
     let refers = |part: &Part| match part {
@@ -173,8 +173,8 @@ pub fn needs_plugin(definition: &Definition, is_in_plugin: bool) -> bool {
         || is_in_plugin && definition.command.iter().chain(&definition.args).chain(&definition.cwd).any(starts_there)
 }
 
-/// Returns a server's definition with one spelling for each variable of a plugin, to compare servers in the files of several
-/// formats.
+/// Returns a server's definition with one spelling for each variable of a plugin, to compare servers from files in
+/// different formats.
 pub fn with_one_spelling(definition: &Definition) -> Definition {
     let root = |name: &str| match name {
         "CLAUDE_PLUGIN_ROOT" | "COPILOT_PLUGIN_ROOT" | "extensionPath" => Some("PLUGIN_ROOT"),

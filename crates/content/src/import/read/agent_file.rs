@@ -18,10 +18,10 @@ use mcpkg_store::agent_files::Kind;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::servers::Origin;
 
-/// The maximum number of changes to a file that are stored as the reason why it differs.
+/// The maximum number of changes that [`AgentFile::altered`] lists.
 const MAX_REASONS: usize = 3;
 
-/// A file that is stored for its only agent.
+/// A file that only one agent reads, as it is stored.
 pub struct AgentFile {
     /// What the agent uses the file for.
     pub kind: Kind,

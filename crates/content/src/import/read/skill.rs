@@ -127,7 +127,7 @@ fn is_described(file: &File) -> bool {
     file.content.is_text() && file.content.size() <= MAX_DESCRIBED
 }
 
-/// Returns notes about a skill's file that some agents read differently than others. A note may have a line.
+/// Returns notes about a skill's file that some agents read differently than others, each with a line if there is one.
 fn notes(skill: &InSkill, path: &str, text: &str, main: Option<&Main>) -> Vec<(Option<usize>, String)> {
     let mut notes = Vec::new();
     if path != MAIN {

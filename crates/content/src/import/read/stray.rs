@@ -247,7 +247,7 @@ mod tests {
             format!(r#"{{ "m": {env} }}"#),
             "mcpServers:\n  - name: m\n    command: x\n    env:\n      API_TOKEN: tok-SECRET-123\n".to_owned(),
             "mcpServers:\n  m:\n    command: x\n    env: { API_TOKEN: tok-SECRET-123 }\n".to_owned(),
-            // The first document is truncated. The second is TOML.
+            // The next document is truncated, and the one after it is TOML.
             r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123""#.to_owned(),
             "[mcp_servers.m]\ncommand = \"x\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n".to_owned(),
         ] {

@@ -227,7 +227,8 @@ fn hooks_of_a_manifest_are_with_the_others() {
     ];
     assert_eq!(lines(&plugin), expected);
 
-    // Without a file of hooks, those of the manifest become one, and a second export writes the same.
+    // Without `hooks/hooks.json`, an export creates it from the manifest's hooks, and a second export writes the same
+    // file.
     let world = World::new();
     world.file(".claude-plugin/plugin.json", json!({ "name": "p", "hooks": { "Stop": [hook("one")] } }).to_string());
     world.import(&[], &[""]).unwrap();

@@ -344,7 +344,7 @@ fn a_file_of_servers_that_is_not_valid_turns_servers_off_and_nothing_else() {
         assert_eq!((seen.at("p/mcp.json"), seen.at("p/skills/s/SKILL.md")), ("", "skill s/SKILL.md"), "{rule}");
         assert!(seen.notes.contains(&format!("p/mcp.json: was skipped: {why}")), "{rule}: {}", seen.notes);
     }
-    // The file counts only at the top of the plugin.
+    // `mcp.json` counts only at the top of the plugin.
     let seen = Seen::of(&[("p/plugin.json", GOOD), ("p/x/mcp.json", &good), ("mcp.json", &good)]);
     assert_eq!((seen.at("p/x/mcp.json"), seen.at("mcp.json")), ("", ""));
 }
