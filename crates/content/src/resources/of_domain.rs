@@ -1,5 +1,5 @@
-//! Reads generated resources of this domain, such as `mcpkg://prompt/NAME`, for the tool `read_resource`. Other domains read
-//! theirs with tools of their own.
+//! Reads generated resources of this domain, such as `mcpkg://prompt/NAME`, for the tool `read_resource`. Other domains
+//! have tools of their own for their generated resources.
 
 use crate::{answer, resource, skills};
 use mcpkg_base::error::Result;
@@ -31,7 +31,7 @@ pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<D
     Ok(None)
 }
 
-/// Receives the content of a generated resource from the resource's template.
+/// Collects the content that a generated resource's `read` function produces.
 struct Collector<'u> {
     uri: &'u str,
     max_answer: u64,

@@ -55,7 +55,8 @@ pub struct Duplicates<'l> {
 }
 
 /// Returns the duplicates to add, and those to delete. If the whole tree was read, a duplicate is deleted if its path
-/// now belongs to an item, or if it is no longer a copy or variant of a file in the tree.
+/// now belongs to an item. A copy or variant is also deleted if the tree has its original, but no longer the duplicate.
+/// A [`Target::Altered`] is deleted as soon as its file is stored without changes.
 fn differences<'l>(
     known: &'l [Link],
     Duplicates { found, is_whole, .. }: Duplicates<'l>,

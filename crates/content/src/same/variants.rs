@@ -142,7 +142,7 @@ pub fn covers(one: &Applies, other: &Applies) -> bool {
     other.iter().filter(|glob| !glob.starts_with('!')).all(|glob| one.contains(&bare(glob)))
 }
 
-/// Normalizes a glob to the form in which each agent writes it: `./a/**/*` -> `a/**`.
+/// Normalizes a glob, because agents write the same glob differently: `./a/**/*` -> `a/**`.
 fn bare(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))

@@ -6,8 +6,8 @@
 //! | `/.well-known/agent-skills/` | `npx skills add` |
 //! | `/v0.1/servers` | clients of the MCP Registry API |
 //!
-//! The last two serve the project that the access key is for or that the server selects. Below `/marketplace/PROJECT/`,
-//! they serve that project. Everything is read-only.
+//! The skills and servers are those of the access key's project, or else of the selected project. With
+//! `/marketplace/PROJECT` in front, the same paths serve the skills and servers of PROJECT. Everything is read-only.
 
 mod git;
 mod repository;

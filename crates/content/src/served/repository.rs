@@ -1,7 +1,7 @@
 //! Keeps a bare git repository of a project, or of all projects, in the user's cache folder.
 //!
-//! The first request after a change updates the repository. Requests that arrive during the update wait for it. The
-//! commit depends only on the files.
+//! A request that finds the project changed updates the repository first. Requests that arrive during the update wait,
+//! so there is only one update. The commit depends only on the files.
 //!
 //! The repository contains each project as a plugin. A plugin's version is `1.0.N`, where N is the number of the
 //! project's newest event in the audit trail when the files changed. So the version rises with each change, and no
@@ -39,8 +39,8 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How often the time of the last use is recorded.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
-/// How many events of other projects a repository may be behind before [`note_use`] records them as seen. This limits
-/// how many events a request has to read.
+/// After this many new events that did not change the repository, [`State::trail`] is updated, so that requests need
+/// not read these events again.
 const READ: i64 = 1000;
 
 /// The state of the projects from which the repository in a folder was made.
@@ -201,7 +201,7 @@ fn digest(files: &[PluginFile]) -> String {
 fn note_use(context: &Context, folder: &Path, state: State, trail: i64) {
     if trail - state.trail > READ || age(context, folder).is_some_and(|age| age > USED) {
         let _held = disk::hold_folder(folder);
-        // Another request may have made the repository again in the meantime.
+        // Another request may have made the repository again after `state` was read.
         if State::read(folder) == state
             && let Err(error) = (State { trail, ..state }).write(folder)
         {

@@ -7,8 +7,8 @@ use mcpkg_store::Db;
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Project, Selection};
 
-/// Returns the project that a request is about. If the key is for another project, the answer is the same as for a
-/// missing project.
+/// Returns the project that a request is about. If the access key is for another project, the answer is the same as for
+/// a missing project.
 pub(super) fn project(db: &Db<'_>, context: &Context, route: &Route) -> Result<Project> {
     let Some(name) = &route.project else { return projects::require(db, &context.selection) };
     match &context.selection.named {

@@ -56,7 +56,7 @@ pub(super) fn archive(context: &Context, route: &Route, file: &str) -> Result<An
     Ok(Answer::new(StatusCode::OK, Content::Bytes { bytes: skill.archive.clone(), content_type }))
 }
 
-/// Returns the project's skills with a description, without which no agent lists them.
+/// Returns the project's skills. Leaves out skills without a description, because no agent lists them.
 fn skills(context: &Context, route: &Route) -> Result<Arc<Vec<Skill>>> {
     context.store.read(|db| {
         let project = project(db, context, route)?;

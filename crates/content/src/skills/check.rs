@@ -61,8 +61,8 @@ pub fn description(text: &str) -> Option<String> {
         .then(|| format!("`description` has {length} characters, but agents accept at most {MAX_DESCRIPTION}"))
 }
 
-/// Parses the front matter of a file that must have it. Returns the keys and the YAML text. An error is a line and its
-/// problem.
+/// Parses the front matter of a file that must have it. Returns the keys and the YAML text. An error is a line number
+/// and the problem in that line.
 pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)> {
     let yaml = match matter::split(text) {
         Ok(Some((yaml, _))) => yaml,

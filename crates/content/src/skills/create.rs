@@ -132,8 +132,8 @@ pub struct SkillFiles {
 }
 
 impl SkillFiles {
-    /// Takes the text of a `SKILL.md`. `description` is for a text without front matter: the front matter is then
-    /// generated. If a text without front matter is not valid, the error has the hint `without`.
+    /// Takes the text of a `SKILL.md`. With a `description`, the front matter is generated, and the text must have
+    /// none. If a text without front matter is not valid, the error has the hint `without`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));

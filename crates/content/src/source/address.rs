@@ -28,8 +28,8 @@ const BUNDLE: [&str; 2] = ["# v2 git bundle", "# v3 git bundle"];
 /// The server of a short address such as `owner/repo`.
 const GITHUB: &str = "https://github.com";
 
-/// The URL schemes that git may fetch with. Excluded are http and git, where content can be changed in transit, and ext,
-/// which runs programs.
+/// The URL schemes that git may fetch with. `http` and `git` are missing because content can be changed in transit, and
+/// `ext` because it runs programs.
 const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
 
 impl Address {

@@ -1,8 +1,8 @@
 //! `mcpkg source`: adds content from elsewhere to a project, and updates it from there.
 //!
 //! You give an [`address`]. git fetches the repository into a [`mirror`], and the files of a commit ([`tree`]) are
-//! written to a temporary folder ([`lay_out`]). The rules of import read the files there ([`contents`]), and the items
-//! get names that do not clash ([`naming`]). A repository may list its plugins in a
+//! written to a temporary folder ([`lay_out`]). mcpkg reads them with the rules of import ([`contents`]), and gives the
+//! items names that do not clash ([`naming`]). A repository may list its plugins in a
 //! [`marketplace`](crate::import::plugins::marketplace). An [`offer`] shows what would be added, and [`write`] adds it.
 //!
 //! Later, new versions are merged with the changes made in the project ([`plan`], [`apply`]), even if files were

@@ -151,7 +151,7 @@ pub fn plan(
     Ok(steps)
 }
 
-/// Returns the current names of the skills that have a SKILL.md at the same path as before, by that path.
+/// For each SKILL.md that the source still has, returns the name that its skill got in the last update, by path.
 fn skill_names(before: &[(ItemRow, Entry)], after: &[SourceFile]) -> HashMap<String, String> {
     let mains: HashSet<&str> = after.iter().filter_map(|taken| taken.item.entry.origin.path.as_deref()).collect();
     let known = before.iter().filter_map(|(_, entry)| {

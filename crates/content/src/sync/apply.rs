@@ -33,9 +33,9 @@ pub(super) struct Change<'c> {
 }
 
 impl Change<'_> {
-    /// Changes the project as planned, and records which files of the folder will be written. Until a file is written, its
-    /// base is the version that was read from the folder. The project already contains the changes of that version. So if the
-    /// sync is killed, the next sync does not undo them.
+    /// Changes the project as planned, and records which files of the folder will be written. Until a file is written,
+    /// its base is the version that was read from the folder. The project already contains the changes of that version.
+    /// So if the sync is killed, the next sync does not undo these changes.
     pub(super) fn begin(self, plan: &mut Plan, contents: &Contents) -> Result<Written> {
         let mut written = Written::new();
         let paths: HashSet<&str> = plan.changes.writes.iter().map(|write| write.path.as_str()).collect();
@@ -161,9 +161,9 @@ impl Change<'_> {
         })
     }
 
-    /// Updates a server or an agent-specific file in the project to the version that the folder gets. The two may
-    /// differ: a change to a server in the project changes only the server's row, but in the folder it changes the
-    /// agent's file too.
+    /// Updates a server or an agent-specific file in the project to the version that the folder gets. It may differ
+    /// from the project's version: a change to a server in the project changes only the server's row, but in the folder
+    /// it changes the agent's file too.
     fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());
@@ -179,7 +179,7 @@ impl Change<'_> {
         stored::put(self.db, self.author, self.project, self.clock, ours.cloned(), entry, content)
     }
 
-    /// Stores a base, unless it is already stored.
+    /// Stores a base, unless it is already stored. Withdraws the item's open proposal if the new base has none.
     fn keep(self, step: &Step, base: &Base) -> Result<()> {
         if step.recorded.as_ref() == Some(base) {
             return Ok(());
@@ -218,8 +218,8 @@ impl Change<'_> {
     }
 }
 
-/// Returns the folder's entry as the project stores it. An existing item keeps its original path, except a server,
-/// whose path is synced, and a prompt that was renamed in the folder.
+/// Returns the folder's entry as the project stores it. An existing item keeps its original path. Only a server, and a
+/// prompt that was renamed in the folder, get the path from the folder.
 fn as_stored(ours: Option<&Stored>, theirs: &Entry) -> Entry {
     // The path of a renamed prompt changes with its name.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;

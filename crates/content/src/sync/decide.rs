@@ -80,7 +80,8 @@ const SAYS_MORE: &str = "contains values or settings that the project does not s
 /// The reason to skip a file with critical audit findings.
 pub(super) const CRITICAL: &str = "has critical audit findings, which only a person at a terminal can accept";
 
-/// Returns the critical audit findings in a file that the project's version does not have and that nobody accepted.
+/// Returns the critical audit findings in a file. Leaves out those that the project's version also has, and those that
+/// a person accepted.
 pub(super) fn critical(
     db: &Db<'_>,
     path: &str,

@@ -33,8 +33,8 @@ pub(super) struct Changes {
     pub(super) listings: Vec<Listing>,
 }
 
-/// Returns the changes that give the folder what it should contain. Also updates the steps: an agent's file changes if
-/// one of its servers does, and a server is skipped if the folder cannot express it.
+/// Returns the changes to make in the folder. Also updates the steps: an agent's file changes if one of its servers
+/// does, and a server is skipped if the folder cannot express it.
 pub(super) fn missing(
     steps: &mut [Step],
     contents: &Contents,

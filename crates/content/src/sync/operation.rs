@@ -172,7 +172,7 @@ impl Sync {
     }
 
     fn sync(&self, context: &Context, top: &Path, dry: bool) -> Result<Reply> {
-        // A preview writes nothing, and must not make a sync of somebody else fail.
+        // A preview writes nothing, so it needs no lock, and must not make a sync in another process fail.
         let _lock = (!dry).then(|| lock(top)).transpose()?;
         let (project, known) = context.read(|db, project| {
             let known = syncs::get(db, project.id, &top.to_string_lossy())?;
@@ -291,7 +291,7 @@ fn begin(
     let folder = top.to_string_lossy();
     context.store.write(|db| {
         let author = context.author();
-        // The project may have been renamed or deleted in the meantime.
+        // The project may have been renamed or deleted since the folder was read.
         let project = projects::by_uuid(db, project.uuid)?.ok_or_else(|| {
             Error::new(Code::NotFound, format!("Project '{}' was deleted in the meantime", project.name))
         })?;

@@ -155,9 +155,9 @@ fn holds_servers(entry: &Entry) -> bool {
     matches!(entry.what, What::AgentFile { holds: Kind::Servers | Kind::Plugin, .. })
 }
 
-/// Returns the steps of servers that would not have the intended result, with the reasons. Some agents' files are not
-/// written, and their entries take precedence over the manifest. `files` contains all files that the folder should have, and
-/// `listed` the servers in its manifest.
+/// Returns the steps of servers that would not have the intended result, with the reasons. For example, if an agent's
+/// file is not written, its old entries take precedence over the manifest. `files` contains all files that the folder
+/// should have, and `listed` the servers in its manifest.
 pub(super) fn failures(
     steps: &[Step],
     contents: &Contents,

@@ -12,7 +12,7 @@ use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::File;
 use mcpkg_store::{Db, blobs};
 
-/// The number of files between two progress reports. With fewer files, no progress is shown.
+/// The number of files between two progress reports. No progress is shown unless there are more files than this.
 const TOLD_EACH: usize = 64;
 
 /// Stores the contents and returns the journal's rows: first the changed files, then files that mcpkg manages from now
@@ -62,7 +62,7 @@ pub(super) fn store_all(
 }
 
 /// Returns the row of a file that mcpkg stops managing without changing it. A rollback to an earlier snapshot needs the
-/// row to manage the file again. A rollback to a later snapshot needs to know that mcpkg stopped.
+/// row to manage the file again. A rollback to a later snapshot needs it to know that the file is no longer managed.
 fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     let (row, image) = match change {
         RowChange::Forget(path) => {

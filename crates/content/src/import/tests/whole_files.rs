@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::export::Export;
 
-/// Imports the files and exports them again. Returns the paths of those that came back with other bytes and that neither
-/// the import nor the export lists. If `listed` is given, also checks that the export lists exactly these files.
+/// Imports the files and exports them again. Returns the paths of files that changed although neither the import nor
+/// the export lists them. If `listed` is given, also checks that the export lists exactly these files.
 fn silently_changed(files: &[(String, String)], listed: Option<&[&str]>) -> Vec<String> {
     let world = World::new();
     for (path, text) in files {
