@@ -8,7 +8,7 @@ use mcpkg_core::consent::token::{self, Confirmed, Issued, Plan, Refused};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 
-/// The operation that a confirm token of `deploy` is bound to, also when it is used in the shell.
+/// The operation that a confirm token of `deploy` is bound to, also when the token is used in the shell.
 const OPERATION: &str = "deploy_apply";
 
 /// Issues a token for a plan that is about to be shown.

@@ -1,8 +1,8 @@
 //! Applies changes to the files on disk: all of them, or none.
 //!
-//! All contents are stored first. One short transaction then checks the preconditions, consumes the token and writes
-//! the journal. From then on, any later command can restore everything. Each file is written under a temporary name
-//! and then renamed. Replaced files are kept as hard links until all files are written, so restoring them needs no
+//! All contents are stored first. One short transaction then checks the preconditions, consumes the confirm token and
+//! writes the journal. From then on, any later command can restore everything. Each file is written under a temporary
+//! name and then renamed. Replaced files are kept as hard links until all files are written, so restoring them needs no
 //! disk space.
 
 pub mod journal;
@@ -38,7 +38,8 @@ const MANY: usize = 16 << 20;
 /// Takes the apply lock, and undoes what a killed process left unfinished.
 ///
 /// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.
+/// `E_DEPLOY_IN_PROGRESS` if another process is applying a deploy. `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`,
+/// `E_FILE_FAILED` or `E_DAMAGED` if an earlier apply could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is running on this database")
@@ -52,8 +53,9 @@ pub fn begin(context: &Context) -> Result<Applying> {
 /// `allow` fails, nothing is written.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_DEPLOY_UNDONE` if a file
-/// could not be written and everything was restored.
+/// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_IO_INVALID_PATH` if a link leads
+/// out of the folders that mcpkg may write to; `E_DEPLOY_UNDONE` if a file could not be written and everything was
+/// restored; the errors of `allow`.
 pub fn apply(
     context: &Context,
     right: &Applying,
@@ -78,7 +80,7 @@ pub fn apply(
     let begun = context.store.write(|db| {
         allow(db)?;
         roots::approve(context, &wanted)?;
-        // Store again: if a project was deleted in the meantime, the blobs stored above may have been removed as
+        // Store again: if somebody deleted a project after the first time, its blobs may have been removed as
         // unreferenced.
         let files = images::store_all(context, db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;

@@ -28,8 +28,7 @@ pub fn of_changes<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeSet
     of_files(changes.into_iter().map(|change| (change.root.as_path(), change.path.as_path())))
 }
 
-/// Returns the roots of files that the place claims: they already have the desired content and are managed from now
-/// on.
+/// Returns the roots of claimed files: files that already have the desired content, and that mcpkg manages from now on.
 pub fn of_claims<'r>(changes: impl IntoIterator<Item = &'r RowChange>) -> BTreeSet<PathBuf> {
     of_files(changes.into_iter().filter_map(|change| match change {
         RowChange::Claim(row, _) => Some((Path::new(&row.root), Path::new(&row.path))),

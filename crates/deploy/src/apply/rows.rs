@@ -14,8 +14,8 @@ use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots::{self, State};
 use mcpkg_store::{Db, blobs};
 
-/// Records in one transaction that all files are written: updates their rows and marks the snapshot as applied. The
-/// journal stays open if replaced files or empty folders still have to be cleaned up.
+/// Records in one transaction that all files are written, and updates their rows. The snapshot counts as unfinished
+/// until the kept old files and emptied folders are removed ([`undo::leaves_work`]).
 pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;

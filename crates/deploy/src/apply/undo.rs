@@ -116,7 +116,8 @@ pub fn after(
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
-    // If the root itself was removed in the meantime, nothing is restored. The contents stay in the database.
+    // If somebody removed the root itself after the apply began, nothing is restored. The contents stay in the
+    // database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().rev() {
         if file.op == "claim" {

@@ -22,7 +22,7 @@ pub struct Work<'a> {
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// The records of the place's deployed files, by path.
+    /// The rows of the files that this source has deployed to this root, by path.
     pub rows: BTreeMap<String, Deployed>,
     /// The folders that the user's own command writes below. All other changes must be below folders that this user
     /// deployed to before.

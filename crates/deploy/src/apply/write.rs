@@ -52,7 +52,7 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
 /// either the old one or the new one.
 ///
 /// # Errors
-/// `E_FILE_FAILED`, also if a file was changed in the meantime.
+/// `E_FILE_FAILED`, also if a file changed after the plan was made; `E_CANCELLED`.
 pub(super) fn write_all(
     context: &Context,
     journal: &Journal,
@@ -153,7 +153,7 @@ fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> R
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
     let replaces = change.before != PathState::Absent;
-    // Check as late as possible, to avoid overwriting a change made in the meantime. A new file is never put in place
+    // Check as late as possible, to avoid overwriting a change that somebody has just made. A new file is never put in place
     // of another one, so it needs no check.
     let is_new_file = !replaces && matches!(change.after, After::File { .. });
     if !is_new_file && folder.look(name)? != change.before {

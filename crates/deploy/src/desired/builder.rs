@@ -48,7 +48,7 @@ pub struct Builder {
 /// What happens if two modules want to write different content to the same path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Collisions {
-    /// The deploy is refused, as agentpack refuses it for a config repo.
+    /// The deploy is refused, as in agentpack, the original tool of contract 000. Used for config repos.
     #[default]
     Refused,
     /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If
@@ -86,7 +86,7 @@ impl Builder {
         }
     }
 
-    /// Adds a note about where some targets read things. A plan shows it once.
+    /// Adds a note about where some targets read their files. A plan shows the note once.
     pub fn note(&mut self, targets: &[Target], note: String) {
         if self.is_any_chosen(targets) && !self.desired.notes.contains(&note) {
             self.desired.notes.push(note);

@@ -205,7 +205,7 @@ pub struct Desired {
     pub held: Vec<(Part, Target)>,
     /// Remarks for the user about modules that a target gets in a changed form.
     pub remarks: Vec<Remark>,
-    /// Notes for the user about where targets read things. A plan shows each note once.
+    /// Notes for the user about where targets read their files. A plan shows each note once.
     pub notes: Vec<String>,
 }
 

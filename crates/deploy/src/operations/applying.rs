@@ -43,7 +43,7 @@ pub(super) enum Gate {
     Person,
 }
 
-/// What is known before the plan to write is made.
+/// What an apply knows before it makes the plan that it will write.
 struct Approval {
     checkouts: Checkouts,
     /// The hash of the plan that a person or an agent saw.

@@ -65,8 +65,8 @@ impl Operation for ShowDiff {
     }
 }
 
-/// Returns the rest of the list, starting after the last change with a diff. Returns `None` if every listed change has
-/// one.
+/// Returns the rest of the list, starting after the last change with a diff. Returns `None` if all of the listed
+/// changes have a diff, or none has.
 pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: &str) -> Option<Rest> {
     let last = listed.get(texts.len().checked_sub(1)?).filter(|_| texts.len() < listed.len())?;
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
@@ -95,7 +95,7 @@ fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<Stri
 }
 
 /// Returns the three texts of a file that was changed both on disk and in the project since it was deployed: the
-/// deployed one, that on disk, and the project's. `None` for any other change.
+/// deployed text, the text on disk, and the project's text. `None` for any other change.
 fn three_texts(change: &Change, deployed: &mut HashMap<String, String>) -> Option<Value> {
     let base = deployed.remove(change.path.to_string_lossy().as_ref())?;
     let text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes?).ok().map(str::to_owned);

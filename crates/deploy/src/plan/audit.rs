@@ -7,12 +7,12 @@ use mcpkg_agents::audit::{Report, Scanner, scan_bytes};
 use mcpkg_content::{audited, ignored};
 use mcpkg_core::op::Context;
 
-/// Returns a line for each rule with findings in what the changes add: the count, and an example.
+/// Returns a line for each rule with warnings or critical findings in the new content: their number, and an example.
 pub fn lines(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
     report(context, changes, site).lines(Severity::Warning)
 }
 
-/// Returns what a person reads before the changes are written: critical findings one by one, the others counted by rule.
+/// Returns the lines to show to a person before the changes are written; see [`audited::lines`].
 pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
     audited::lines(&report(context, changes, site))
 }

@@ -27,7 +27,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
 
-/// The number of files between two progress reports. With fewer files, no progress is shown.
+/// The number of files between two progress reports. No progress is shown unless there are more files than this.
 const TOLD_EACH: u64 = 64;
 
 /// Compares the files on disk with the desired state. Deployed files of a `broken` module stay unchanged.
@@ -112,8 +112,8 @@ fn split(path: &str) -> (&str, &str) {
 struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
-    /// Whether files that content was imported from get no exception, as in agentpack, the original tool of contract
-    /// 000. Then adding a block to such a file, or replacing such a SKILL.md, needs `adopt`.
+    /// Whether files that content was imported from are treated like all other files, as in agentpack, the original
+    /// tool of contract 000. Then adding a block to such a file, or replacing such a SKILL.md, needs `adopt`.
     is_strict: bool,
     rows: &'a BTreeMap<String, Deployed>,
     /// The entries of agentpack's manifest files ([`taken_over`]), read on first use.
@@ -177,7 +177,7 @@ impl Comparing<'_> {
         let as_applied = |row: &Deployed| matches!(row.applied, Image::File { sha256: bytes, mode: bits, .. } if bytes == *sha256 && bits == *mode);
         let safety = match row {
             Some(row) if as_applied(row) && row.written => MANAGED,
-            // Only the file mode was changed since.
+            // Only the file mode was changed since the deploy.
             Some(row) if row.applied.sha256() == Some(sha256) && row.written => DRIFTED,
             Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
             Some(row) if row.applied == Image::Absent => FOREIGN,

@@ -250,8 +250,8 @@ impl Plan {
         });
     }
 
-    /// Marks files that had the desired content before the deploy as written by mcpkg, if the user chose to adopt
-    /// them.
+    /// Marks files as written by mcpkg if they already had the desired content before the deploy, and the user chose to
+    /// adopt them.
     pub fn adopt_claims(&mut self, is_adopted: impl Fn(&Path) -> bool) {
         // Files that the deploy writes become mcpkg's anyway.
         let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();

@@ -49,7 +49,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
     let path = root.join(AGENTS_MD);
     let output = desired.output(&path);
-    // A file of the target imports AGENTS.md.
+    // The target gets the text of AGENTS.md because one of its own files imports AGENTS.md.
     let is_imported = output.is_some_and(|output| output.targets.contains(&config.target));
     if is_imported || !path.is_file() && output.is_none() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Writes instructions that always apply to the places that were chosen for them.
+//! Writes each text of instructions that always apply to the places that were chosen for the text.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -98,7 +98,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Returns the same folder, but with only these targets.
+    /// Returns the same folder with only these targets.
     pub(super) fn with_targets(&self, targets: Vec<Target>) -> Self {
         Self { targets, ..self.clone() }
     }
@@ -198,7 +198,7 @@ impl Folder {
         matches!(place, Place::File(file) if file != AGENTS_MD && self.files.get(file).is_some_and(|found| !found.text.is_empty()))
     }
 
-    /// Returns the modes to choose from. The first one is the usual one.
+    /// Returns the modes to choose from, the usual mode first.
     pub(super) fn modes(&self, always: &[&Module], held: &[Vec<Place>]) -> Vec<Mode> {
         let empty = |file: &str| self.files.get(file).is_some_and(|found| found.is_writable && found.text.is_empty());
         // An agent may get the text of AGENTS.md from another file only if a module contains the whole text.
@@ -226,7 +226,7 @@ impl Folder {
         }
         let is_possible = |mode: &Mode| mode.overrides || mode.imports.iter().all(|import| Some(import.of) != over);
         modes.retain(is_possible);
-        // The usual mode comes first, and one without AGENTS.override.md before one with it.
+        // The usual mode comes first, and modes without AGENTS.override.md come before modes with it.
         modes.sort_by_key(|mode| mode.overrides);
         modes
     }

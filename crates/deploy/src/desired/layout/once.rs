@@ -84,8 +84,8 @@ pub(super) fn choose(folder: &Folder, texts: &[Text], modes: Vec<Mode>) -> Choic
     })
 }
 
-/// Returns a target whose removal has the effect that no target loads any of these texts twice. Prefers targets that
-/// are not in `twice`, the last one first.
+/// Returns a target that can be removed so that no target loads any of these texts twice. Prefers targets that are not
+/// in `twice`, the last one first.
 pub(super) fn remedy(folder: &Folder, texts: &[Text], modes: &[Mode], twice: &[Target]) -> Option<Target> {
     let ends_it = |target: &&Target| {
         let rest: Vec<Target> = folder.targets.iter().copied().filter(|other| other != *target).collect();

@@ -109,8 +109,8 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
     Ok(())
 }
 
-/// Adds a module to the instruction files of folders, for targets without rules. This works only if the module's globs
-/// are whole folders and the targets read a file there. Returns the targets that do not read any of these files.
+/// Adds a module to the instruction files of folders, for targets that have no rules. This works only if the module's
+/// globs are whole folders and the targets read a file there. Returns the targets that do not read any of these files.
 fn in_folders<'m>(
     builder: &mut Builder,
     files: &mut FolderFiles<'m>,

@@ -143,8 +143,8 @@ fn servers(builder: &mut Builder, modules: &[Module], target: Target, root: &Pat
     builder.add(&[target], root, relative, Form::Servers, parts, slots.to_bytes().into(), false)
 }
 
-/// Returns the reason, if any, to leave an existing file alone. A deploy would store the file's old bytes in the
-/// database and show them in diffs.
+/// Returns the reason to leave an existing file alone: it is malformed, or it contains a secret. A deploy would store
+/// the file's old bytes in the database and show them in diffs.
 fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -> Result<Option<Reason>> {
     if !path.is_file() {
         return Ok(None);

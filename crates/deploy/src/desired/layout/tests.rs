@@ -19,7 +19,7 @@ use mcpkg_agents::forms::sections;
 use mcpkg_base::platform;
 use mcpkg_store::modules::Applies;
 
-/// The files in which users keep instructions, each with the agent that an import finds it for.
+/// The files in which users keep instructions, each with the agent that an import records for it.
 const FILES: [(&str, &str); 9] = [
     ("CLAUDE.md", "claude_code"),
     ("AGENTS.md", "codex"),

@@ -1,4 +1,5 @@
-//! `mcpkg evolve`: proposes a user's changes on disk to the source of the files, and restores deleted files.
+//! `mcpkg evolve`: proposes the changes that users made to deployed files, and restores deployed files that are
+//! missing.
 
 pub mod accept;
 pub mod list;

@@ -56,7 +56,7 @@ impl Operation for Show {
             data["base"] = json!(old);
             data["proposed"] = json!(new);
             if let Some(now) = now {
-                // Somebody changed the item since, so the proposal cannot be accepted.
+                // Somebody changed the item after the proposal was made, so the proposal cannot be accepted.
                 data["now"] = json!(String::from_utf8_lossy(&now));
             }
             let note = proposal.note.as_deref().map(note::quoted);

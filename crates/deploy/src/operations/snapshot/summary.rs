@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use mcpkg_base::clock;
 use mcpkg_store::snapshots::Snapshot;
 
-/// Returns the JSON of a snapshot. `root` is the root folder of its place.
+/// Returns the JSON of a snapshot. `root` is the root folder that the snapshot's files are below.
 pub(super) fn summary(snapshot: &Snapshot, root: &str) -> Value {
     json!({
         "id": snapshot.uuid.to_string(),
