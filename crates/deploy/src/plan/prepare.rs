@@ -93,7 +93,7 @@ impl Prepared {
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
     }
 
-    /// Returns the data that `plan`, `diff` and `deploy` share. `listed` are the changes that the answer lists.
+    /// Returns the plan as JSON data. `listed` are the changes that the answer lists.
     pub fn data(&self, listed: &[Change]) -> Value {
         let mut data = json!({
             "profile": self.site.profile,
@@ -147,7 +147,8 @@ fn let_go(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the selected targets and, if a module has a scope, also the targets that already have files in this place.
+/// Returns the selected targets and, if a module has a scope, also the targets that this source already deployed files
+/// for.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;

@@ -1,5 +1,5 @@
 //! Lists the modules of a project. By default these are its prompts, some of its resources, its MCP servers, and files
-//! that only one agent reads. Rows of the module table change that.
+//! that only one agent reads. Rows of the modules table can change the list.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -186,7 +186,7 @@ fn module_of(db: &Db<'_>, contents: &Contents, listed: &StoredModule) -> Result<
     Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files, about })
 }
 
-/// Returns the description in the front matter of instructions. It says when the instructions apply.
+/// Returns the description in the front matter of instructions, which says when they apply.
 fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
     let front = split_front(&files.first().filter(|_| kind == Kind::Instructions)?.bytes).0?;
     keys(front)?.get("description")?.as_str().map(str::to_owned)

@@ -41,7 +41,8 @@ struct Root {
 #[derive(Debug)]
 pub(super) enum Refusal {
     Missing,
-    /// The path is outside the allowed folders. `link` is the link that leads there; `None` if the path itself does.
+    /// The path is outside the allowed folders. `link` is the first link on the way, if there is one.
+    /// way.
     Outside {
         link: Option<PathBuf>,
         target: PathBuf,
@@ -130,7 +131,7 @@ impl Bounds {
     /// Looks up a path in the repo that contains no links. Returns `None` if the path needs the slower lookup. Most
     /// paths have no links, and this lookup does not check the folders above the repo again for each file.
     fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
-        // On other systems, a folder may have several names. A path that ends with a slash must be a folder.
+        // On systems other than Linux, a folder may have several names. A path that ends with a slash must be a folder.
         if SYSTEM != System::Linux || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return None;
         }

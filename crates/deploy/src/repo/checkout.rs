@@ -56,7 +56,7 @@ impl Repo {
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` if a branch does not exist, or if a repository
-    /// is in a local folder that the user did not allow.
+    /// is in a local folder that the user did not allow; the errors of git.
     pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {

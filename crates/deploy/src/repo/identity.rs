@@ -31,7 +31,7 @@ pub fn project(root: &Path) -> Result<String> {
     Ok(sha256::hex(name)[..16].to_owned())
 }
 
-/// Returns the URL of `origin`. Runs git only if the configuration depends on more than its own file.
+/// Returns the URL of `origin`. Runs git only if other configuration files or variables may change the URL.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
     let text = mcpkg_base::file::read_text(&config, mcpkg_base::file::TEXT).ok()?;

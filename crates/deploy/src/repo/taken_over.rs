@@ -1,5 +1,5 @@
-//! Takes over files that agentpack, the original tool of contract 000, wrote: its manifests list them. Users who switch
-//! keep their files.
+//! Takes over the files that agentpack, the original tool of contract 000, wrote and listed in its manifests. Users who
+//! switch to mcpkg keep these files.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};

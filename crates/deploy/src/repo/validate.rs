@@ -28,8 +28,8 @@ pub(super) struct Candidate<'a> {
 /// command runs a shell without allowing `Bash`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with the details `module_id` and `path`, and those of `missing`, `field`, `expected`, `found` and
-/// `error` that fit.
+/// `E_CONFIG_INVALID` with the details `module_id` and `path` and, depending on the problem, `missing`, `field`,
+/// `expected`, `found` and `error`.
 pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
     match module.kind {
         Kind::Instructions => module.file(INSTRUCTIONS).map(|_| None),

@@ -37,7 +37,7 @@ pub struct RollbackPlan {
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// The records of the place's deployed files, by path.
+    /// The rows of the files that this source has deployed to this root, by path.
     pub rows: BTreeMap<String, Deployed>,
     pub warnings: Vec<String>,
 }
@@ -185,7 +185,7 @@ fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
 }
 
 impl Goal {
-    /// Returns the targets to roll back: the snapshot's targets, limited to those that the user chose.
+    /// Returns the targets to roll back: those that the user chose, except any that the snapshot does not contain.
     pub fn targets(&self, site: &Site) -> Vec<String> {
         let selected = plan::names(&site.selected);
         match &self.snapshot {

@@ -15,7 +15,7 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     }
 }
 
-/// Returns the targets of projects for which no targets were chosen.
+/// Returns the targets for projects that did not choose their own.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

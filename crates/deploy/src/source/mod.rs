@@ -1,4 +1,4 @@
-//! Finds the selected source, its modules, and the place that it is deployed to.
+//! Finds the selected source and its modules, and where it is deployed.
 
 pub mod chosen;
 

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell::quote;
 use mcpkg_core::op::Context;
 
-/// Which files a deploy is about.
+/// Limits a deploy to some files.
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Only {

@@ -227,7 +227,7 @@ impl Found {
     }
 }
 
-/// Returns the same context with a copy of the database. Of this user's approvals, it has only the accepted findings.
+/// Returns the same context with a copy of the database. Of this user's approvals, it keeps only the accepted findings.
 fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     let approved = Approved::below(scratch.join("approved"));
     for (sha256, note) in context.approved.all(approved::Kind::Finding)? {
@@ -270,7 +270,7 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     Ok(asked.map(|(body, question)| Offer { body: Some(body), question }))
 }
 
-/// Returns what the source added to the copy, by kind, and the findings in it. This source is the project's newest one.
+/// Returns what the source added to the copy, by kind, and the findings in it. The source is the newest in the project.
 fn in_source(copy: &Context) -> Result<(Vec<Group>, Report)> {
     copy.read(|db, project| {
         let Some(row) = sources::list(db, project.id)?.into_iter().max_by_key(|row| row.id) else {

@@ -92,7 +92,7 @@ impl Choices {
         self.meanings.push(meanings);
     }
 
-    /// Returns what the ticks mean. `only` are the patterns that selected what the list contains.
+    /// Returns what the ticks mean. `only` are the `--only` patterns that the list was made with.
     pub(super) fn picked(&self, ticks: &[Vec<bool>], only: &[String]) -> Picked {
         let (mut taken, mut left, mut allowed) = (Vec::new(), Vec::new(), HashSet::new());
         for (ticks, meanings) in ticks.iter().zip(&self.meanings) {
@@ -135,8 +135,8 @@ fn is_at_or_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns the patterns that match a file or folder and its duplicates. Without the duplicates, the first of them would be
-/// imported instead. `same` has the path of each duplicate and of its original.
+/// Returns the patterns that match a file or folder and its duplicates. If only the file were left out, the first of
+/// its duplicates would be imported instead. `same` has the path of each duplicate and of its original.
 fn patterns<'s>(path: &'s str, same: &[(&'s str, &'s str)]) -> Vec<String> {
     let duplicate = |&(other, of): &(&'s str, &'s str)| {
         let rest = of.strip_prefix(path).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
@@ -165,7 +165,8 @@ fn pattern(path: &str) -> String {
     pattern
 }
 
-/// Groups what agents would run. Programs in one file are in one group, because a deploy writes the whole file or nothing.
+/// Groups what agents would run. Programs in one file are in one group, because a deploy writes the whole file or
+/// nothing. The same program in several files is in one group too.
 fn together(runs: &[Code]) -> Vec<Vec<&Code>> {
     let mut groups: Vec<Vec<&Code>> = Vec::new();
     for code in runs {

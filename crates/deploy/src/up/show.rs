@@ -116,7 +116,7 @@ pub(super) fn screen(wish: &Wish, found: &mut Found, is_dry: bool) -> Body {
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
 }
 
-/// Like [`screen`], but without what the list of choices below it shows.
+/// Like [`screen`], but leaves out what the list of choices below it shows.
 pub(super) fn above_list(wish: &Wish, found: &mut Found) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
     let mut screen = Screen::of(wish);
@@ -307,7 +307,7 @@ fn grouped<'c>(runs: impl Iterator<Item = &'c Code>) -> Vec<(&'c str, String, Ve
     groups.into_iter().map(|(what, agents, paths)| (what, agents.join(", "), paths)).collect()
 }
 
-/// Returns a list item, as its title and its other lines, for programs that a person allows together.
+/// Returns an item of the list, as a title and further lines, for programs that a person can only allow together.
 pub(super) fn program(wish: &Wish, codes: &[&Code]) -> (String, Vec<String>) {
     let screen = Screen::of(wish);
     let line = |(what, titles, paths): (&str, String, Vec<&str>)| {
