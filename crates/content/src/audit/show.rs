@@ -52,7 +52,6 @@ pub(super) fn unlisted(audited: &Audited) -> usize {
     counts.filter(|count| *count > LISTED).map(|count| count - (LISTED - 1)).sum()
 }
 
-/// Wraps a text into indented lines.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::from(" ")];
     for word in text.split(' ') {

@@ -89,7 +89,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
     }
 }
 
-/// Suggests a project name: the name of the imported folder, or `main` if the folder's name is not valid.
+/// Suggests a project name: the name of the imported folder, or `main` if that name is not valid or begins with a dot.
 fn usual(paths: &[PathBuf]) -> String {
     let of_folder = |path: &Path| {
         let path = mcpkg_base::platform::real(path).ok()?;

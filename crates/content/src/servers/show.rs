@@ -44,8 +44,8 @@ impl Operation for Show {
         let own = server.origin.agent.as_deref() == Some(agent.id);
         let text = match dialect.write(&server.definition, own) {
             Ok(written) => dialect.document.snippet(&server.name, written.fields),
-            // The default is Claude Code's format, which can express most servers. If it cannot express this one, show
-            // the command line or URL.
+            // The default is Claude Code's format, which can express most servers. For other servers, show the command
+            // line or URL.
             Err(_) if named.is_none() => format!("{}\n", runs(&server)),
             Err(why) => {
                 let message = format!("{} cannot use MCP server '{}': {}", agent.id, server.name, why.text());

@@ -133,7 +133,6 @@ struct News {
 }
 
 impl News {
-    /// Writes the new version to the project.
     fn write(self, row: &SourceRow, context: &Context) -> Result<Updated> {
         let Self { contents, extent, choice, updated } = self;
         let steps = context.write("source.update", &row.origin.name, |db, project, author| {

@@ -245,8 +245,8 @@ fn by_path(items: Vec<crate::item::Item>, bases: &HashMap<&str, &Base>) -> HashM
 const TAKEN_OVER: &str = "contains only an import, because a deploy moved its text to another file; edit the text in the project, and \
         deploy again";
 
-/// Returns files that would become items, but are unchanged duplicates of originals that were changed or deleted. Their text
-/// is outdated. The files of a skill are either all outdated or none of them is.
+/// Returns files that would become items, but are unchanged duplicates of originals that were changed or deleted. Their
+/// text is outdated. If one file of a skill is not outdated, the others do not count as outdated either.
 fn outdated_duplicates(
     placed: &Placed,
     files: &[File],

@@ -115,7 +115,7 @@ impl Sync {
         mcpkg_base::platform::real(folder).map(Some).map_err(failed)
     }
 
-    /// Returns whether the project was synced with this folder, which no longer exists.
+    /// Returns whether the project was synced with this missing folder on this machine. False if `--again` is given.
     fn knows(&self, context: &Context, gone: &Path) -> Result<bool> {
         if self.again {
             return Ok(false);

@@ -53,9 +53,9 @@ pub fn begin(context: &Context) -> Result<Applying> {
 /// `allow` fails, nothing is written.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_IO_INVALID_PATH` if a link leads
-/// out of the folders that mcpkg may write to; `E_DEPLOY_UNDONE` if a file could not be written and everything was
-/// restored; the errors of `allow`.
+/// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_IO_INVALID_PATH` if a link
+/// leads out of the folders that mcpkg may write to; `E_DEPLOY_UNDONE` if a file could not be written and everything
+/// was restored; the errors of `allow`.
 pub fn apply(
     context: &Context,
     right: &Applying,

@@ -48,7 +48,8 @@ pub struct Builder {
 /// What happens if two modules want to write different content to the same path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Collisions {
-    /// The deploy is refused, as in agentpack, the original tool of contract 000. Used for config repos.
+    /// The deploy is refused, as in agentpack, the original tool of contract 000. Used for config repos, and for
+    /// clients of a server that runs as `agentpack`.
     #[default]
     Refused,
     /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If

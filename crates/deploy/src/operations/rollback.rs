@@ -242,7 +242,7 @@ fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     )))
 }
 
-/// Returns the question for a person. It names folders that the user never deployed to.
+/// Returns the question for a person. If the user never deployed to some of the folders, the question names them.
 fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String {
     if unapproved.is_empty() {
         return format!("Roll {} back to {}?", site.place.root, goal.word);

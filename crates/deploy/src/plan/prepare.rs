@@ -53,7 +53,7 @@ impl Prepared {
     /// the network.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if the plan now needs other git sources.
+    /// `E_PLAN_CHANGED` if the plan now needs other git sources, and the errors of [`Prepared::new`].
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
         Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts, true)
     }

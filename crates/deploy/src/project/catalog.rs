@@ -87,7 +87,8 @@ struct Catalog {
 }
 
 impl Catalog {
-    /// Takes an item's row out of the map, or creates a default row.
+    /// Takes an item's row out of the map, or creates a default row. Also returns the kind that the row sets. If the
+    /// row has no targets, but its path is in a folder of one client, that client becomes the target.
     fn row(&mut self, item: String) -> (Row, Option<Kind>) {
         let mut row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
         if row.targets.is_empty()

@@ -73,7 +73,8 @@ impl Bounds {
     /// Creates the bounds of the repo in `own`. The folders in `allowed` may also be read.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if an allowed folder is invalid.
+    /// `E_INVALID_ARGUMENT` if an allowed folder cannot be opened; the error of the file system if `own` cannot be
+    /// opened.
     pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
         let real = |path: &Path| mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {

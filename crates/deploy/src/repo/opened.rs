@@ -34,7 +34,8 @@ impl Repo {
     /// sources are cached in agentpack's home folder ([`home_below`]).
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if a path in `allowed` is not a folder.
+    /// `E_CONFIG_MISSING` if `folder` has no `agentpack.yaml`; `E_INVALID_ARGUMENT` if a path in `allowed` is not a
+    /// folder; the errors of reading `agentpack.yaml` and `agentpack.lock.json`.
     pub fn open(folder: &Path, allowed: &[PathBuf]) -> Result<Self> {
         Self::open_with(folder, allowed, home_below(&disk::home()?))
     }

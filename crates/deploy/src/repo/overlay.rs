@@ -74,7 +74,8 @@ impl<'r> Overlays<'r> {
     /// Finds the overlays that apply to `choice`.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` if an overlay folder is a link that leads out of the repo.
+    /// `E_CONFIG_INVALID` if an overlay folder is a link that leads out of the repo; the error of the file system if a
+    /// folder cannot be read.
     pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {

@@ -45,7 +45,8 @@ impl Goal {
     /// Returns the site that the snapshot was made for. For `pristine`, returns the site of `choice`.
     ///
     /// # Errors
-    /// `E_SNAPSHOT_NOT_FOUND` if the snapshot belongs to another source, machine or root, and the errors of [`Site::find`].
+    /// `E_SNAPSHOT_NOT_FOUND` if the snapshot belongs to another source, machine or root, and the errors of
+    /// [`Site::find`].
     pub fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
         let choice = &Choice { may_be_gone: true, ..choice.clone() };
         let Some((snapshot, _)) = &self.snapshot else {

@@ -22,7 +22,7 @@ const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 /// and agents' own folders are used only if the user names or binds them.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the named root is not a folder.
+/// `E_INVALID_ARGUMENT` if the named root is not a folder; the error of the file system if it cannot be opened.
 pub(super) fn deploy_root(
     context: &Context,
     choice: &Choice,

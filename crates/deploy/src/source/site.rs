@@ -60,8 +60,9 @@ impl Site {
     /// Finds the source and the place for a choice.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if both a repo and a project are named, `E_NO_PROJECT`, `E_NOT_FOUND`,
-    /// `E_TARGET_UNSUPPORTED`, and the errors of opening a config repo.
+    /// `E_INVALID_ARGUMENT` if both a repo and a project are named, or if the root is not a folder; `E_NO_PROJECT`;
+    /// `E_NOT_FOUND`; `E_ROOT_REQUIRED`; `E_TARGET_UNSUPPORTED`; `E_CONFIG_INVALID` for a target or profile that the
+    /// source does not have; the errors of [`Repo::open`](crate::repo::Repo::open).
     pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
         Self::find_with(context, choice, identity::project)
     }
@@ -69,7 +70,7 @@ impl Site {
     /// Finds the source and the place again. Uses what was fetched before instead of running git.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if the root has changed.
+    /// `E_PLAN_CHANGED` if the root has changed, and the errors of [`Site::find`].
     pub fn find_again(context: &Context, choice: &Choice, checkouts: &Checkouts) -> Result<Self> {
         Self::find_with(context, choice, |root| checkouts.project(root))
     }

@@ -17,11 +17,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the source that a choice names. Without a name, this is the selected project, or the config repo in
-    /// agentpack's folder in the home folder.
+    /// Returns the source that a choice names. If the choice names none, returns the selected project. Without a
+    /// selected project, returns the config repo in agentpack's home folder ([`repo::home_below`]). A caller that knows
+    /// mcpkg as agentpack gets that config repo even if a project is selected, unless it names the project.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if both a repo and a project are named.
+    /// `E_INVALID_ARGUMENT` if both a repo and a project are named; `E_NO_PROJECT` if there is neither a project nor a
+    /// config repo; the errors of [`Repo::open`].
     pub(super) fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
         let named = context.selection.named.as_deref();
         let allowed = choice.allow_outside.iter().chain(&context.allow_outside);

@@ -37,7 +37,8 @@ pub(super) struct Done {
 /// `allowed` contains it. An agent that cannot be connected is only a warning.
 ///
 /// # Errors
-/// `E_PLAN_CHANGED` if the folder, the source or the plan has changed since the screen was shown.
+/// `E_PLAN_CHANGED` if the folder, the source or the plan has changed since the screen was shown; the errors of the
+/// import and the deploy.
 pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &HashSet<String>) -> Result<Done> {
     let is_by_person = context.confirmation == Confirmation::Ask;
     let mut context = context.clone();

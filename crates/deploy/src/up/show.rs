@@ -278,7 +278,7 @@ fn critical_lines(found: &Found) -> Vec<String> {
     lines
 }
 
-/// Adds the findings that are not critical.
+/// Adds the audit's warnings, one line for each rule.
 fn findings(screen: &mut Screen, found: &Found) {
     let others = found.report().filtered(|finding| finding.rule.severity < Severity::Critical);
     let others = others.lines(Severity::Warning);

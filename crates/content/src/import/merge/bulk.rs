@@ -1,5 +1,5 @@
-//! Stores most of an import's data before the transaction that makes the data visible. This keeps the transaction short, so
-//! that others can write in the meantime.
+//! Stores most of an import's data before the transaction that makes the data visible. This keeps the transaction
+//! short, so that a large import does not block other writers for long.
 
 use std::collections::HashMap;
 

@@ -129,7 +129,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes, altered }))
 }
 
-/// Joins the notes about what was changed in a file.
+/// Joins the first notes about what was changed in a file, and counts the others.
 fn why_altered(notes: &[String]) -> String {
     let (shown, others) = notes.split_at(notes.len().min(MAX_REASONS));
     let mut why = shown.join("; ").replace('\0', "");

@@ -128,7 +128,7 @@ fn note_overrides(builder: &mut Builder, folder: &Folder, choice: &Choice) {
     }
 }
 
-/// Adds a remark on each text that a target loads twice, with a command that ends this.
+/// Adds a remark on each text that a target loads twice, with a command that prevents this.
 fn remark_twice(
     builder: &mut Builder,
     (always, wanted): (&[&Module], &[Text]),
@@ -192,7 +192,7 @@ fn rule(
     }
     let (folder, name) = (root.join(rules.folder), path_in(rules.folder, rules.ending, module, owner));
     let about = &module.about;
-    // Front matter written for another agent may mean something else to this one, or nothing.
+    // Front matter that was written for another agent may mean something else to this agent, or nothing.
     let says_it = about.agent.is_none()
         && match rules.format.switch {
             Switch::Always(_) => split_front(&file.bytes).0.is_some(),

@@ -41,7 +41,7 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
 /// only to projects.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` if HOME is not set.
+/// `E_ROOT_REQUIRED` if HOME is not set; the error of the file system if an existing file cannot be read.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {
         builder.leave_out(module, target, Reason::NotForTheUser);
