@@ -168,8 +168,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads only the changed files of a commit. Returns `None` if the changed files cannot be read without the others: if
-/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest, a plugin
-/// or a marketplace. The caller must ensure that no changed file is a copy of another file or was reached through a link.
+/// one of them is large or may contain MCP servers, if one does not become an item, or if the source has a file that
+/// decides what other files become, such as a manifest. The caller must ensure that no changed file is a copy of
+/// another file or was reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,

@@ -33,7 +33,8 @@ const TOLD_EACH: u64 = 64;
 /// Compares the files on disk with the desired state. Deployed files of a `broken` module stay unchanged.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` if a folder exists where a file must be written, or a file where a folder is needed.
+/// `E_IO_INVALID_PATH` if a folder exists where a file must be written, or a file where a folder is needed; the error
+/// of the file system if a file cannot be read.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {

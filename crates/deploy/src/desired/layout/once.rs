@@ -8,7 +8,7 @@ use super::importing::{AGENTS_MD, Import};
 use crate::targets::Target;
 use mcpkg_agents::agents::places::AgentsMd;
 
-/// At most this many places with several readers are tried in all combinations.
+/// The maximum number of places with several readers that are tried in all combinations. Further places are ignored.
 const MAX_PLACES: usize = 8;
 
 /// A text that always applies. Equal texts get the same places.
@@ -30,14 +30,14 @@ pub(super) struct Choice {
     cost: Cost,
 }
 
-/// The faults of a choice of places. Costs are compared field by field, so the most serious fault comes first.
+/// How bad a choice of places is. Costs are compared field by field, so the most serious fault comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
-    /// How many targets do not load the text.
+    /// How many of the targets that the text is for do not load it.
     missing: usize,
     /// How many targets load the text twice.
     twice: usize,
-    /// How many other targets load the text.
+    /// How many targets load the text although it is not for them.
     extra: usize,
     /// How many of the user's files get a block.
     users_files: usize,
@@ -139,8 +139,8 @@ impl Choice {
     }
 }
 
-/// Returns the places of a text in a folder without the user's own files: AGENTS.md if several targets read it there,
-/// otherwise where only one target reads it.
+/// Returns the usual places of a text: AGENTS.md if several targets read it, and the own places of those targets that
+/// do not get the text from there.
 fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     let over = |target: &Target| target.facts().project.agents_md_override.filter(|_| mode.overrides);
     let own = |target: &Target| {
@@ -171,7 +171,7 @@ fn usual(folder: &Folder, text: &Text, mode: &Mode) -> Vec<Place> {
     places
 }
 
-/// The readers of places, each target as one bit.
+/// Finds which targets read a place. Each target is one bit.
 struct Readers<'f> {
     folder: &'f Folder,
     text: &'f Text,
