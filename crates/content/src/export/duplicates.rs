@@ -1,5 +1,5 @@
 //! Chooses the duplicates that an export writes: those that an import would recognize as duplicates again
-//! ([`crate::same`]). The path of a duplicate is never below that of another one.
+//! ([`crate::same`]). No chosen duplicate's path is below the path of another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -124,7 +124,8 @@ impl<'c> Mirror<'c> {
     }
 
     /// Finds the branch or tag with this name; `None` means the default branch. A full commit hash is returned without
-    /// asking the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag.
+    /// asking the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag, and with `E_INVALID_ARGUMENT`
+    /// if there is no default branch.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if git::is_commit(wanted) {
@@ -142,7 +143,8 @@ impl<'c> Mirror<'c> {
     }
 
     /// Finds the branch that the repository's HEAD points to. If the remote does not say which branch this is, finds
-    /// the only branch with HEAD's commit, or else returns that commit. If a bundle has no HEAD, finds its only branch.
+    /// the only branch with HEAD's commit, or else returns that commit. If there is no HEAD, as in some bundles, finds
+    /// the only branch. Fails with `E_INVALID_ARGUMENT` if there is no HEAD and not exactly one branch.
     fn resolve_head(&self) -> Result<Wanted> {
         let listed = self.listed(&["HEAD"])?;
         let target = listed.iter().find_map(|(what, name)| (name == "HEAD").then(|| what.strip_prefix("ref: "))?);
@@ -207,9 +209,9 @@ impl<'c> Mirror<'c> {
         Some(text.trim_end()).filter(|commit| git::is_commit(commit)).map(str::to_owned)
     }
 
-    /// Fetches a branch or tag. Returns its commit, and whether the history of that commit is known to contain `old`. If the
-    /// mirror's branch is at `old`, a successful fetch without force proves this. Otherwise another git process has to check
-    /// it.
+    /// Fetches a branch or tag. Returns its commit, and whether the history of that commit is known to contain `old`.
+    /// If the mirror's branch is at `old`, a successful fetch without force proves this. Otherwise a second git process
+    /// checks it; for an annotated tag, the result is always false.
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
         let at = mirrored(reference);
         if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {

@@ -79,8 +79,8 @@ impl Contents {
     /// [`super::servers::take`] adds them to the contents.
     ///
     /// As in an import, hidden, installed, ignored and special files are left out. But a file is always read if the
-    /// manifest lists it, if it was synced before, or if it is at the original path of an item. Fails with
-    /// `E_NOT_FOUND` if none of the synced files exists any more and there is no manifest.
+    /// manifest lists it, if it was synced before, or if it is at a path where an export would write an item. Fails
+    /// with `E_NOT_FOUND` if none of the synced files exists any more and there is no manifest.
     pub(super) fn read(
         top: &Path,
         before: &Known,

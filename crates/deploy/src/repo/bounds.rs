@@ -15,7 +15,8 @@ use mcpkg_base::file;
 use mcpkg_base::inside::is_gits;
 use mcpkg_base::platform::{self, SYSTEM, System};
 
-/// The maximum number of bytes read for one composition of a repo: modules may name the same folder many times.
+/// The maximum number of bytes read for one composition of a repo. The limit for single files is not enough, because
+/// many modules may name the same folder.
 const TOTAL: u64 = 256 << 20;
 
 /// The maximum size of a module's file in bytes, because everything that is read from a repo stays in memory.
@@ -42,7 +43,6 @@ struct Root {
 pub(super) enum Refusal {
     Missing,
     /// The path is outside the allowed folders. `link` is the first link on the way, if there is one.
-    /// way.
     Outside {
         link: Option<PathBuf>,
         target: PathBuf,

@@ -62,9 +62,10 @@ pub(super) struct Draft {
 /// that the user allowed. `whose` is the module that errors name.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with the details `module_id` and `path` if `root` is missing, or is neither a file nor a folder;
-/// if a link leads out of the folder, in a circle or nowhere; if a name is not UTF-8; if there are too many files, or
-/// if folders are nested too deeply. The error of the file system if a file or folder cannot be read.
+/// `E_CONFIG_INVALID` with the details `module_id` and `path` if `root` is missing, is not allowed by `bounds`, or is
+/// neither a file nor a folder; if a link leads out of the folder, in a circle or nowhere; if a name is not UTF-8; if
+/// there are too many files, or if folders are nested too deeply. The error of the file system if a file or folder
+/// cannot be read.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };

@@ -1,7 +1,7 @@
 //! Plans a rollback.
 //!
-//! A rollback restores a file if mcpkg wrote its current content, or if the user edited a file that mcpkg wrote. It
-//! does not touch other programs' files, or files that the user created later.
+//! A rollback restores a file if the file is missing, if mcpkg wrote its current content, or if the user edited it
+//! after mcpkg wrote it. It does not touch other programs' files, or files that the user created later.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -249,7 +249,7 @@ impl Goal {
     }
 }
 
-/// Returns the newest snapshot that changed the file from its original state.
+/// Returns the newest snapshot that changed the file from its original state, or else the oldest one with the file.
 fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());

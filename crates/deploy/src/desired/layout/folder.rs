@@ -52,7 +52,7 @@ pub(super) struct Folder {
     pub targets: Vec<Target>,
     /// The targets that do not read AGENTS.md, because one of the user's files hides it.
     pub hidden: Vec<Target>,
-    /// The files that one of the targets may load.
+    /// The files that at least one of the targets may load.
     files: BTreeMap<&'static str, Found>,
 }
 
@@ -177,8 +177,7 @@ impl Folder {
         places
     }
 
-    /// Returns the place that mcpkg writes to for this place: a link stands for the file that it leads to. `None` if
-    /// mcpkg may not write there.
+    /// Returns the place itself, or if it is a link, the file that it leads to. `None` if mcpkg may not write there.
     pub(super) fn written(&self, place: Place) -> Option<Place> {
         let Place::File(file) = place else { return Some(place) };
         let real = self.files.get(file)?.real;
@@ -295,7 +294,7 @@ pub(super) fn own_rules(target: Target) -> Option<Rules> {
     }
 }
 
-/// Returns the file in which a target has a block of its own.
+/// Returns the file in which a target has a block of its own, if the target always loads that file.
 pub(super) fn own_file(target: Target) -> Option<&'static str> {
     let project = &target.facts().project;
     let Some(OwnInstructions::Block { folder, file }) = project.own_instructions else { return None };

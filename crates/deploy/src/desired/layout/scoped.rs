@@ -19,7 +19,8 @@ use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::modules::Applies;
 
-/// Instruction files in folders: by folder and file name, their modules and the targets that read them.
+/// The instruction files to write in folders. The key is the folder and the file name; the value is the modules in the
+/// file, and the targets that read the file.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds the files below the deploy root. A target that also reads another target's file gets the text from that file.
@@ -42,8 +43,8 @@ pub(super) fn for_project(
     write_folder_files(builder, folder_files, root)
 }
 
-/// Adds instruction files to folders. If the AGENTS.md of a folder already contains a module, other files in the
-/// folder import it.
+/// Adds instruction files to folders. If the AGENTS.md of a folder already contains a module, other files in the folder
+/// import that AGENTS.md instead of repeating the module.
 fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path) -> Result<()> {
     for ((folder, file), (modules, readers)) in &files {
         let mut readers = readers.clone();
@@ -110,7 +111,7 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
 }
 
 /// Adds a module to the instruction files of folders, for targets that have no rules. This works only if the module's
-/// globs are whole folders and the targets read a file there. Returns the targets that do not read any of these files.
+/// globs are whole folders and the targets read a file there. Returns the targets that still need a rule of their own.
 fn in_folders<'m>(
     builder: &mut Builder,
     files: &mut FolderFiles<'m>,
@@ -261,7 +262,7 @@ impl Written {
             return Err(Reason::TooLong);
         }
         let head = rules.format.write(&included(&about.applies), about.description.as_deref());
-        // A file in this target's own format is copied unchanged: the format may say more than mcpkg can write.
+        // A file in this target's own format is copied unchanged, because it may have fields that mcpkg cannot write.
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| std::str::from_utf8(&file.bytes).ok());
