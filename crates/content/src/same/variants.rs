@@ -136,6 +136,7 @@ pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
 }
 
 /// Returns whether `one` contains each glob of `other`. A deploy drops globs that exclude files, so they do not count.
+/// Scopes without globs must be equal.
 pub fn covers(one: &Applies, other: &Applies) -> bool {
     let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
     let one: Vec<String> = one.iter().map(|glob| bare(glob)).collect();

@@ -124,8 +124,8 @@ pub fn apply(
     }
 }
 
-/// Refuses changes that come only from the database and are below a folder that this user has never deployed to.
-/// Returns the real paths of all folders. Links are resolved only here.
+/// Fails if a folder is named only by the database, and this user has never deployed to that folder. Returns the real
+/// paths of all folders. Links are resolved only here.
 fn check_roots(context: &Context, work: &Work<'_>, wanted: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let others = wanted.difference(&work.roots).cloned().collect();
     let unapproved = roots::unapproved(context, &others)?;

@@ -97,7 +97,7 @@ impl Part {
         split_front(&self.bytes).1
     }
 
-    /// Returns the same front matter, followed by another text.
+    /// Returns this file's front matter, followed by another text.
     pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
         let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
         [head, body].concat()

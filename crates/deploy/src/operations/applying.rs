@@ -54,8 +54,9 @@ struct Approval {
 }
 
 impl Applying<'_> {
-    /// Checks, in this order: the token is known, it was issued for this plan, no change still needs `adopt`, and
-    /// somebody approved the plan. Only the transaction that begins the apply consumes the token or the consent.
+    /// Checks, in this order: the token is known, the token was issued for this plan, no change still needs `adopt`,
+    /// and somebody approved the plan. The token and the consent are consumed only in the transaction that begins the
+    /// apply, or that finds nothing to do.
     pub(super) fn run(self, context: &Context) -> Result<Reply> {
         if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;

@@ -55,8 +55,9 @@ impl Repo {
     /// holding a lock that others wait for. Calls `before_network` each time before it waits for another host.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` if a branch does not exist, or if a repository
-    /// is in a local folder that the user did not allow; the errors of git.
+    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` if a branch or tag does not exist, or if a
+    /// repository is in a local folder that the user did not allow; `E_LOCKFILE_INVALID` if a module's source differs
+    /// from the pinned one; the errors of git, and of the file system if the cache cannot be written.
     pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {
@@ -105,7 +106,9 @@ impl Checkouts {
     /// Returns the fetched files of the module `id`.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if this source was not fetched; `E_CONFIG_INVALID` if the source does not contain the folder.
+    /// `E_PLAN_CHANGED` if this source was not fetched; `E_CONFIG_INVALID` if the commit does not contain the module's
+    /// folder, or if the folder is a link that leads out of the repository; the error of the file system if the
+    /// checkout cannot be opened.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
         let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was being made; nothing was written");

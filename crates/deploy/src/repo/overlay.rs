@@ -121,7 +121,8 @@ impl Overlay<'_> {
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` with the details `module_id`, `scope`, `overlay_dir` and `path`, or
-    /// `E_OVERLAY_PATCH_APPLY_FAILED` with `patch_file`, `relpath` and `stderr` instead of `path`.
+    /// `E_OVERLAY_PATCH_APPLY_FAILED` with `patch_file`, `relpath` and `stderr` instead of `path`; the errors of
+    /// [`tree::find`] and [`FoundFile::read`].
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
         let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;

@@ -80,8 +80,9 @@ impl Repo {
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND` or `E_GIT_FAILED`, with the details `command`
-    /// and `repo`; `E_INVALID_ARGUMENT` for the scope or the branch; `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND`
-    /// for a module; `E_IO_INVALID_PATH` for a file's path.
+    /// and `repo`; `E_INVALID_ARGUMENT` for the scope or the branch, or if there are no files; `E_ALREADY_EXISTS` for
+    /// the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a file's path; the errors of reading the modules
+    /// and their overlays.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
             return Err(Error::new(

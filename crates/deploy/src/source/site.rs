@@ -42,8 +42,8 @@ pub struct Site {
     pub scope: Scope,
     /// The only files to deploy; all if it is empty.
     pub only: Named,
-    /// The command line options that chose the project, root, machine, folders and files, as far as the user typed
-    /// them.
+    /// The command line options for the project, root, machine, prompt files, allowed folders and single files, as far
+    /// as the user gave them.
     pub named: String,
 }
 

@@ -227,7 +227,8 @@ impl Found {
     }
 }
 
-/// Returns the same context with a copy of the database. Of this user's approvals, it keeps only the accepted findings.
+/// Returns the same context with a copy of the database, and with a copy of the findings that this user accepted. No
+/// other approvals are copied.
 fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     let approved = Approved::below(scratch.join("approved"));
     for (sha256, note) in context.approved.all(approved::Kind::Finding)? {

@@ -83,7 +83,7 @@ impl Screen {
         }
     }
 
-    /// Shortens a path: below the folder, it becomes relative to the folder; below the home folder, it becomes `~/...`.
+    /// Shortens a path: below the folder that is set up, to a relative path; below the home folder, to `~/...`.
     fn path(&self, path: &Path) -> String {
         if let Ok(rest) = path.strip_prefix(&self.folder) {
             return rest.display().to_string();
@@ -116,7 +116,7 @@ pub(super) fn screen(wish: &Wish, found: &mut Found, is_dry: bool) -> Body {
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
 }
 
-/// Like [`screen`], but leaves out what the list of choices below it shows.
+/// Like [`screen`], but leaves out what the list of choices shows, which comes after these lines.
 pub(super) fn above_list(wish: &Wish, found: &mut Found) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
     let mut screen = Screen::of(wish);

@@ -67,7 +67,7 @@ pub struct Inventory {
     pub notes: Vec<Note>,
 }
 
-/// Finds the files at and below `paths`, except mcpkg's own database. `all` includes ignored files.
+/// Finds the files at and below `paths`, except mcpkg's own database. If `all` is set, ignored files are found too.
 pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Inventory> {
     let mut found = Inventory::default();
     for path in paths {

@@ -100,7 +100,7 @@ fn of(agent: &'static Agent) -> Vec<Place> {
     places
 }
 
-/// Returns whether a folder of this name belongs to an agent, or contains only files that mcpkg recognizes.
+/// Returns whether a folder of this name belongs to one or several agents, or contains the manifest of a plugin.
 pub fn is_folder(name: &str) -> bool {
     let known = |agent: &&Agent| agent.imports.folders.contains(&name) || agent.imports.plugins.contains(&name);
     name == SHARED || name == cline::RULES || ALL.iter().any(known)

@@ -1,4 +1,4 @@
-//! Decides what the file at a path becomes (a prompt, a skill's file, instructions, a subagent or a plain file), and its name.
+//! Decides from a file's path what the file becomes, such as a prompt or a file of a skill, and which name it gets.
 
 pub mod agents;
 pub mod destination;

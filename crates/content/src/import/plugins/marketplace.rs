@@ -242,7 +242,7 @@ impl Marketplace {
     }
 }
 
-/// Returns where the plugin of an entry is. The plugin's paths are those that the entry lists. An error continues the
+/// Returns where the plugin of an entry is, with the paths that the entry lists. The text of an error continues the
 /// note `lists the plugin 'NAME', ...`.
 fn place(entry: &Value, root: Option<&str>, is_folder: &dyn Fn(&str) -> bool) -> std::result::Result<Place, String> {
     let source = &entry["source"];

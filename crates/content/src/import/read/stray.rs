@@ -23,7 +23,7 @@ pub const MAX_READ: u64 = 4 << 20;
 const MAX_DOCUMENT: u64 = 64 << 20;
 const BEGINNING: usize = 64 << 10;
 
-/// Every configuration of MCP servers contains at least one of these texts.
+/// Every configuration of MCP servers contains at least one of these texts, or begins with `servers:`.
 const WORDS: [&str; 8] = [
     "mcpServers",
     "mcp_servers",
