@@ -182,7 +182,8 @@ fn to_project(db: &Db<'_>, to: &str, none: &str) -> Result<Result<String, String
     })
 }
 
-/// Undoes changes of the selected project. A state is a project's UUID, or empty if no project is selected.
+/// Undoes the selection of another project. A state is the UUID of the selected project, or empty if no project is
+/// selected.
 struct Selected;
 
 impl Undoable for Selected {
@@ -214,7 +215,7 @@ impl Undoable for Selected {
     }
 }
 
-/// Undoes changes of folder bindings. A state is a project's UUID, or empty if the folder is not bound.
+/// Undoes changes of folder bindings. A state is the UUID of the folder's project, or empty if the folder is not bound.
 struct Bound;
 
 impl Undoable for Bound {

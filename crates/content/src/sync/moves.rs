@@ -63,9 +63,9 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
     Ok(is_same.then_some(*path))
 }
 
-/// Returns the moves to record, and all bases after these moves. If the sync skips a moved file, its move is not
-/// recorded, so that the next sync detects the move again. The base of such a file is left out. Otherwise, the base at
-/// the new path would give the file its old name again.
+/// Returns the moves to record, and all bases after these moves; no bases if there is no move to record. If the sync
+/// skips a moved file, its move is not recorded, so that the next sync detects the move again. The base of such a file
+/// is left out. Otherwise, the base at the new path would give the file its old name again.
 pub(super) fn settle(all: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
     let is_skipped = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::Skip(_)));
     let (skipped, moves): (Moves, Moves) = all.into_iter().partition(|(_, new)| is_skipped(new));

@@ -52,7 +52,7 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
 /// either the old one or the new one.
 ///
 /// # Errors
-/// `E_FILE_FAILED`, also if a file changed after the plan was made; `E_CANCELLED`.
+/// The errors of the file system; `E_FILE_FAILED` also if a file changed after the plan was made; `E_CANCELLED`.
 pub(super) fn write_all(
     context: &Context,
     journal: &Journal,

@@ -18,7 +18,7 @@ pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     sections::put(text, &output.bytes)
 }
 
-/// Whether the file contains only text that is also in the block.
+/// Whether the file is empty, or contains only the text of one of the block's modules.
 fn goes_in(output: &Output, text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let is_part = |bytes: &[u8]| bytes.trim_ascii() == text;

@@ -86,8 +86,8 @@ fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
 /// The maximum size of all diffs in an answer to an agent, in bytes.
 const MAX_DIFFS: usize = 32 << 10;
 
-/// Returns the unified diffs of the first changes: as many as fit into one answer, but at least one. `name` returns
-/// the path to show. For an agent, a first diff that is too long is cut.
+/// Returns the unified diffs of the first changes: as many as fit into one answer, but at least one. `name` returns the
+/// path to show. For an agent, a first diff that is too long is cut. In a shell, there is no limit.
 pub fn unified_within(
     context: &Context,
     changes: &[Change],

@@ -42,8 +42,9 @@ impl Repo {
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` with the details `module_id` and `path` if a
-    /// module or overlay breaks a rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a
-    /// git source differs from the fetched one.
+    /// module or overlay breaks a rule; `E_OVERLAY_PATCH_APPLY_FAILED` if a patch does not apply; `E_LOCKFILE_INVALID`
+    /// if a module differs from its pin; `E_PLAN_CHANGED` if a git source differs from the fetched one; the error of
+    /// the file system if a file cannot be read.
     pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
         self.bounds.begin();
         let mut warnings = self.manifest.warnings.clone();

@@ -19,7 +19,7 @@ const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 
 /// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
 /// repository that contains the start folder of the command or server, else the start folder itself. The home folder
-/// and agents' own folders are used only if the user names or binds them.
+/// and agents' own folders are used only if the user names or binds them. Returns `None` if no folder is left.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the named root is not a folder; the error of the file system if it cannot be opened.

@@ -1,5 +1,5 @@
 //! Writes a server for `mcp.json` of the Agent Plugins specification 1.0. The format is closed: agents skip a server
-//! with any other field, and replace only the variables for the plugin's two folders.
+//! with a field that the specification does not define, and replace only the variables for the plugin's two folders.
 
 use serde_json::{Map, Value};
 

@@ -149,8 +149,8 @@ fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, propos
     files::add_to_skill(db, author, project, clock, skill, path, &file).map(drop)
 }
 
-/// Returns the path of the module's file that a proposal changes. Fails if the file has changed in mcpkg since the
-/// proposal was made: accepting the proposal would overwrite that change unseen.
+/// Returns the path of the module's file that a proposal changes. Fails if the file was changed in the project since
+/// the proposal was made, because accepting the proposal would overwrite that change unseen.
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     match file_of(db, project, proposal)? {
         Some((path, bytes)) if bytes == content(db, proposal.base)? => Ok(path),
