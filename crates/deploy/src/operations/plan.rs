@@ -16,11 +16,7 @@ use crate::source::{Choice, Only};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, NoOutput, Operation, Reply, Shape};
 
-<<<<<<< HEAD
-/// The arguments that plan, diff and preview share.
-=======
 /// The arguments of `plan`, `diff` and `preview`.
->>>>>>> 44d694ff (deploy: comments that read on first reading)
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     #[command(flatten)]
