@@ -125,7 +125,7 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
     let found = scratch.run(&["--json", "doctor"]);
     let found: Value = serde_json::from_str(&found.stdout).expect("findings");
     let is_filled = |finding: &&Value| finding["what"].as_str().is_some_and(|what| what.contains("'filled'"));
-    let filled = found["findings"].as_array().into_iter().flatten().find(is_filled);
+    let filled = found["data"]["checks"].as_array().into_iter().flatten().find(is_filled);
     assert!(filled.is_some_and(|finding| finding["action"] == "mcpkg check --deep; mcpkg restore FILE"), "{found}");
     assert_refused(&scratch, &["prompt", "show", "small"], "E_DAMAGED");
     assert_refused(&scratch, &["resource", "show", "large", "-o", "out.txt"], "E_DAMAGED");

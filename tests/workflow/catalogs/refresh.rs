@@ -92,7 +92,7 @@ fn another_type_breaks_callers_also_in_a_path_and_in_a_list() {
     let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert_eq!(
         shown.stdout,
-        "! hosting:apps:info: the type of `id` is now integer (previously string); the values that `sizes` accepts have \
+        "! hosting:apps:info: the type of `app_id` is now integer (previously string); the values that `sizes` accepts have \
          other types\n"
     );
 }
