@@ -177,7 +177,7 @@ fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     written
 }
 
-/// Returns the number of prompts without the content of their last acknowledged write.
+/// Returns how many prompts do not have the content of their last acknowledged write.
 fn lost(data: &Data, written: &[Written]) -> usize {
     let store = Store::open(&data.usual()).expect("the database opens");
     let kept = store.read(|db| {

@@ -1,5 +1,5 @@
-//! Implements the references for mcpkg: blocking loops that do as little as possible, an axum handler, and SQLite's
-//! library.
+//! The programs that mcpkg's speed is compared with: blocking loops that do as little as possible, an axum handler, and
+//! SQLite's library.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -33,8 +33,8 @@ pub fn replay(file: &Path) {
     lines(|_, output| output.write_all(&answer));
 }
 
-/// Answers each POST to `/mcp`, and each GET of `/things/...` and `/download`, with the content of `file`. It is an axum handler
-/// that reads the whole body of a POST. First prints the address.
+/// Prints its address, and then answers each POST to `/mcp`, and each GET of `/things/...` and `/download`, with the
+/// content of `file`. This is an axum handler; it reads the whole body of a POST.
 pub fn handler(file: &Path) {
     let answer = Bytes::from(std::fs::read(file).expect("the answer to give can be read"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

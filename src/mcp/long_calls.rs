@@ -21,7 +21,7 @@ const MAX_FOR_ASKER: usize = 24;
 /// other tools do not. For example, a gate's status can be read while many model tests run.
 const MAX_FOR_TOOL: usize = 8;
 
-/// The threads for long calls.
+/// The limits on long calls. Each call has a thread, so they also limit the threads.
 pub(super) struct LongCalls {
     all: Arc<Semaphore>,
     askers: AskerLimit,
@@ -64,7 +64,8 @@ impl LongCalls {
     }
 }
 
-/// Runs `call` on a thread, and passes its result to `deliver` there.
+/// Runs `call` on a new thread, where `deliver` gets its result. If the thread cannot be started, `deliver` gets the
+/// error on the caller's thread.
 pub(super) fn run<T: 'static>(
     permit: Permit,
     call: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,

@@ -10,7 +10,7 @@ use super::level::{Level, Shown};
 use super::message::failed;
 
 impl App {
-    /// Shows an error in the footer. Until the next key, enter shows the whole error and the command that failed.
+    /// Shows an error in the footer. If the next key is enter, it shows the whole error and the command that failed.
     pub(super) fn fail(&mut self, error: &Error, call: Option<&Invocation>) {
         self.say(Tone::Bad, &failed(error));
         let mut lines = reply::error(error);
@@ -18,8 +18,8 @@ impl App {
         self.failure = Some(lines);
     }
 
-    /// Shows the whole error of the footer if the key is enter. Returns false for any other key, or if there is no
-    /// error.
+    /// If the key is enter and the user is not typing, shows the whole error whose line is in the footer. Otherwise
+    /// returns false. Any key forgets the error.
     pub(super) fn open_failure(&mut self, key: KeyEvent) -> bool {
         let Some(lines) = self.failure.take() else { return false };
         if key.code != KeyCode::Enter || self.typing != Typing::Nothing {

@@ -10,8 +10,8 @@ use super::level::Shown;
 use super::message::{Task, Ticket};
 
 impl App {
-    /// Loads the top screen again, unless it is one that does not change ([`Place::is_live`]). The old content stays visible
-    /// until the new content is loaded.
+    /// Loads the top screen for the first time, or again if it follows the database ([`Place::is_live`]). The old
+    /// content stays visible until the new content is loaded.
     pub fn load(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level();
         if !level.place.is_live() && level.shown.screen().is_some() {
@@ -67,7 +67,8 @@ impl App {
         }
     }
 
-    /// Loads the screen, its preview and the inbox again, after the database or a mark changed.
+    /// Loads the screen, its preview and the inbox again, after a change of the database or of what is marked as
+    /// reviewed.
     pub(super) fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();
@@ -114,7 +115,7 @@ impl App {
                 match screen {
                     Ok(screen) => {
                         if !ticket.part.words.is_empty() && level.loaded.words != ticket.part.words {
-                            // The first row is the best hit of a search.
+                            // Select the first row again: it is the best hit of the new search.
                             level.selected.clear();
                         }
                         level.loaded = ticket.part.clone();

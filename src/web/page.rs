@@ -20,7 +20,8 @@ pub struct Page<'a> {
     pub session: Option<&'a Session>,
     /// The place that the page shows, if it shows one.
     pub place: Option<&'a Place>,
-    /// The position of the database from which the page was made; `None` if the page does not follow changes.
+    /// The last commit that the page shows, as a position of the database ([`mcpkg_store::Store::position`]). Empty for
+    /// a running operation. `None` if the page is not read again when the database changes.
     pub at: Option<String>,
     /// Whether the browser reads the page again every second, because the page shows a running operation.
     pub reloads: bool,

@@ -1,4 +1,5 @@
-//! Tests asking the user's agent in the console, with a fake agent, and making a workflow from marked runs.
+//! Tests the console's panel for asking the user's agent (here a fake one), making a workflow from marked runs, and
+//! revoking an approval.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Tests that foreign text on every screen reaches the terminal only with marks, and never on the console's own rows.
+//! Tests that foreign text has no effect on the terminal on any screen, and never appears on the console's own rows.
 //! Also tests that keys that do not approve change nothing.
 
 use std::time::Duration;
@@ -72,7 +72,8 @@ fn foreign_text_has_no_effect_and_cannot_imitate_the_console_on_any_screen() {
 #[test]
 fn random_keys_without_an_approving_one_change_nothing() {
     let (ground, _client) = ground::filled();
-    // An action that is not confirmed is refused, and the trail records the refusal. Nothing else may be recorded.
+    // An action that is not confirmed is refused, and the audit trail records the refusal. Nothing else may be
+    // recorded.
     let state = || {
         let events = ground.scratch.json(&["events", "--limit", "1000"])["events"].clone();
         let events = events.as_array().expect("events").iter().filter(|event| event["outcome"] == "ok").cloned();

@@ -141,7 +141,7 @@ fn a_batch_is_answered_in_its_order() {
         [&answers[3], &answers[4], &answers[5]].map(|answer| answer["error"]["code"].clone()),
         [-32601, -32600, -32600].map(serde_json::Value::from)
     );
-    // A read does not overtake a write even if the same list was requested before, so that its answer was cached.
+    // A read does not overtake a write even if the answer is cached from an earlier request for the same list.
     let list = |id: u32| request(id, "prompts/list", json!({}));
     let create =
         request(8, "tools/call", json!({ "name": "create_prompt", "arguments": { "name": "new", "content": "x" } }));
@@ -391,7 +391,8 @@ fn only_the_revision_that_knows_events_without_data_gets_them() {
         let event = if knows { stream.raw().expect("another event") } else { first.clone() };
         assert_eq!(empty(&first), knows, "{revision}: {first}");
         assert!(event.contains("list_changed"), "{revision}: {event}");
-        // A stream that is resumed begins in the same way, after the last event that its client received.
+        // A resumed stream also begins with an event without data, but only in the revision that knows them. It
+        // continues after the last event that the client received.
         let id = event.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id").to_owned();
         drop(stream);
         scratch.ok(&["prompt", "update", &name, "-d", "again"]);

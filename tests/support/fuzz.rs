@@ -48,8 +48,8 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs `command` to its end. Asserts that it ended before the deadline, and not by a signal or a panic. `mib` limits
-/// its memory, in addition to the memory of an idle process; the kernel refuses more.
+/// Runs `command` to its end. Asserts that it ended before the deadline, and not by a signal or a panic. The process
+/// may use `mib` MiB more memory than an idle one; the kernel refuses more.
 #[track_caller]
 pub fn bounded(command: &mut Command, input: &[u8], mib: u64, deadline: Duration) -> Outcome {
     // Use a limit that the kernel enforces, so that a process that exceeds it aborts at once. The peak of its memory

@@ -42,8 +42,8 @@ pub fn is_root() -> bool {
     })
 }
 
-/// Returns the words to put before a command so that file permissions apply to it. The result is empty unless the tests run as
-/// root, because permissions do not bind root. `None` if root cannot run the binary as another user.
+/// Returns the words to put before a command so that file permissions apply to it. As root, the command has to run as
+/// another user; otherwise no words are needed. `None` if root cannot run the binary as another user.
 pub fn as_bound_user() -> Option<&'static [&'static str]> {
     const NOBODY: &[&str] = &["runuser", "-u", "nobody", "--"];
     if !is_root() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::trusting;
 use crate::support::{Client, Http, Scratch, Wait, eventually, http, running, signal, skipped};
 
-/// Returns a duration that no other process of this machine sleeps.
+/// Returns a duration for `sleep` that no other process uses, so that the tool's processes can be found by it.
 fn mark(number: u32) -> String {
     format!("{number}{:07}.5", std::process::id())
 }

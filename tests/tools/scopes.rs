@@ -127,7 +127,7 @@ fn an_install_of_a_session_is_its_own_and_ends_with_it() {
     if !no_sandbox(&called) {
         assert_eq!(called["result"]["structuredContent"], json!({ "text": "x" }), "{called}");
     }
-    // The install exists only in memory, but the trail contains an event.
+    // The install exists only in memory, but the audit trail contains an event.
     assert_eq!(scratch.json(&["tool", "list"])["tools"], json!([]));
     assert!(scratch.json(&["events"]).to_string().contains("tool.install"));
     // The other session's install of the same tool is independent.

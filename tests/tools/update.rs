@@ -69,7 +69,7 @@ fn x51_an_update_uses_the_tools_registry_and_reports_changes() {
     assert_eq!((&input["changed"], &input["required"]), (&json!(["city"]), &json!(["days"])));
     assert_eq!(done["publisher"], json!({ "before": homes.identity, "now": homes.identity }));
     assert_eq!(homes.installed(), one("1.1.0"));
-    // The toolset still contains the tool, and the trail contains the update.
+    // The toolset still contains the tool, and the audit trail contains the update.
     assert_eq!(user.json(&["toolset", "show", "kit"])["tools"], json!([TOOL]));
     assert!(user.ok(&["events"]).contains("tool.update"));
     assert_eq!(updated(user, &[TOOL])["state"], "current");

@@ -20,7 +20,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 pub struct Chromium {
     driver: Child,
-    /// The end of chromedriver's output. It is kept open, because chromedriver ends when it cannot write.
+    /// The reading end of chromedriver's output. It is kept open, because chromedriver ends when it cannot write.
     _output: BufReader<ChildStdout>,
     address: SocketAddr,
     session: String,

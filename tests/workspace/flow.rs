@@ -141,7 +141,7 @@ fn x4_a_conflict_moves_nothing_anywhere() {
     assert_eq!(std::fs::read_to_string(shop.repo("api").join("code.txt")).expect("a file"), "one\nboth\nthree\n");
 }
 
-/// The error is the contract's example, including its data.
+/// The error is the example in contract 003, including its data.
 #[test]
 fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     let shop = Shop::new();

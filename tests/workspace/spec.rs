@@ -1,5 +1,4 @@
-//! Tests of specs: that defects of smctl are fixed, by their numbers, and the life of a spec from its first line to the
-//! archive.
+//! Tests of specs, from `spec new` to the archive. A test named `x23_...` checks that defect 23 of smctl is fixed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,7 +104,8 @@ impl Shop {
         Workspace::read(&self.root().canonicalize().expect("the root")).expect("the manifest")
     }
 
-    /// Returns the bytes of every file in the workspace, except the lock and git's files. Folders have none.
+    /// Returns every file of the workspace with its bytes, except the lock and git's files. Folders are listed too,
+    /// with no bytes.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files);
@@ -350,7 +350,7 @@ fn a_spec_tells_which_repositories_have_its_branch() {
     }
     let branch = |repo: &str, local: bool, remote: bool, merged: bool| json!({ "repo_name": repo, "branch": "feature/login", "local": local, "remote": remote, "merged": merged });
     let branches = || shop.json(&["spec", "status", "login"])["branches"].clone();
-    // The branch has no commit yet, so nothing counts as merged.
+    // The branch has no commit of its own yet, so nothing counts as merged.
     assert_eq!(branches(), json!([branch("api", true, false, false), branch("web", true, false, false)]));
     shop.git("api", &["commit", "--quiet", "--allow-empty", "-m", "work"]);
     shop.git("api", &["switch", "--quiet", "develop"]);
@@ -482,7 +482,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     let all = shop.json(&["spec", "list"]);
     assert_eq!(all["specs"].as_array().map(Vec::len), Some(1), "{all}");
     assert!(all["warnings"][0].as_str().is_some_and(|warning| warning.contains("'api'")), "{all}");
-    // A spec, a document, the folder of spec files and the metadata are links.
+    // A spec is a link, and then a document.
     symlink(outside.join("changes/evil"), shop.root().join("openspec/changes/evil")).expect("a link");
     fs::remove_file(shop.root().join("api/openspec")).expect("gone");
     let (_, error) = shop.fails(&["spec", "validate", "evil"]);

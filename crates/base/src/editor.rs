@@ -63,8 +63,8 @@ impl Pager {
     /// Shows a text until the user quits the pager.
     ///
     /// # Errors
-    /// `E_EDITOR_FAILED` if the pager cannot be started or its temporary file cannot be created, `E_DISK_FULL`,
-    /// `E_FILE_FAILED`.
+    /// `E_EDITOR_FAILED` if the pager cannot be started, its command line has an unclosed quote, or its temporary file
+    /// cannot be created; `E_DISK_FULL` or `E_FILE_FAILED` if the temporary file cannot be written.
     pub fn show(&self, text: &str) -> Result<()> {
         let failed = |what: String| Error::new(Code::EditorFailed, what);
         let pager = &self.line;

@@ -83,7 +83,8 @@ impl FromStr for Reference {
     /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`. The words of a command are split as in a shell.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT`. The message does not repeat the text, because it could be the secret itself.
+    /// `E_INVALID_ARGUMENT` for any other text. The message does not repeat the text, because it could be the secret
+    /// itself.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
         match text.split_once(':') {

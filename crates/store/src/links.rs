@@ -29,8 +29,8 @@ pub enum Target {
 /// A file with the same meaning as another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The path of the other file, relative to the import. If the item at this file's own path has other bytes or another
-    /// mode, this field holds the file's own path.
+    /// The path of the other file, relative to the import. This is the file's own path if the item there has other
+    /// bytes or another mode.
     pub of: String,
     /// The SHA-256 of this file's bytes, which are stored.
     pub sha256: [u8; 32],

@@ -73,7 +73,7 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether `path` exists, so that [`Store::open`] does not create a database. What exists there need not be a
+    /// Whether something exists at `path`, so that [`Store::open`] would not create a database there. It need not be a
     /// database. A server always counts as existing.
     pub fn is_at(path: &Path) -> bool {
         Engine::is_at(path)

@@ -9,9 +9,10 @@ impl Store {
     /// Runs `f` in one write transaction, as [`Store::write`] does. Passes `f` the selected project, or the error
     /// that says why there is none.
     ///
-    /// On a server, this locks out only writers to the same project and callers of [`Store::write`]. So `f` may change
-    /// what belongs to that project, add rows that nothing refers to yet, and append events. If `f` changes rows that
-    /// all projects share, each statement has to check its own condition, because others may change the same rows.
+    /// On a database server, this locks out only writers to the same project and callers of [`Store::write`]. So `f`
+    /// may change what belongs to that project, add rows that nothing refers to yet, and append events. If `f` changes
+    /// rows that all projects share, each statement has to check its own condition, because others may change the same
+    /// rows.
     pub fn write_in<T>(
         &self,
         selection: &Selection,

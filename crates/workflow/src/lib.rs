@@ -63,7 +63,7 @@ use mcpkg_store::runs;
 
 pub const GROUP: &str = "workflow";
 
-/// The shape of every answer: an object that contains the contract's version.
+/// The shape of every answer: an object that contains the version of contract 004.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
 /// The tools of a server that runs as `assistant`: the tools of contract 004, plus `propose_workflow` and `list_runs`. Without

@@ -32,7 +32,7 @@ const LIST: &str = "commands";
 /// Maximum length of a summary in results, in bytes. With this limit, twenty results fit in 4 KiB.
 const SUMMARY: usize = 72;
 
-/// Index of the operations that only the user can run. An agent that searches for one learns to ask the user.
+/// Index of the operations that only the user can run. If an agent searches for one, it can ask the user to run it.
 static OF_THE_USER: OnceLock<Arc<Index>> = OnceLock::new();
 
 /// Searches the commands.

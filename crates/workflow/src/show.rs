@@ -119,7 +119,7 @@ impl Operation for Show {
     }
 }
 
-/// Returns the JSON of a command, with the contract's keys first.
+/// Returns the JSON of a command, with the keys of contract 004 first.
 pub fn command_data(spec: &CommandSpec, detail: Detail) -> Result<Value> {
     let spec_hash = spec.hash();
     let mut spec = spec.clone();

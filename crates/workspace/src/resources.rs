@@ -15,7 +15,7 @@ const TOML: &str = "application/toml";
 const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown";
 
-/// All resources, in the contract's order.
+/// All resources, in the order of contract 003.
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         uri: "smctl://workspace/config",

@@ -1,6 +1,6 @@
-//! Serves the console to browsers at all addresses that the server does not need itself.
+//! Serves the console to browsers at all paths that the server does not need itself.
 //!
-//! The console has checks of its own. Access keys and tokens do not open it.
+//! The console has checks of its own. The access keys and OAuth tokens of MCP clients do not open it.
 
 use std::net::IpAddr;
 

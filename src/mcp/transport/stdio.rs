@@ -29,7 +29,7 @@ use mcpkg_store::Store;
 /// The number of bytes to read at once.
 const READ: usize = 64 << 10;
 
-/// Unfinished tasks are marked as failed this long before the deadline that follows a signal.
+/// After a signal, unfinished tasks are marked as failed this long before the process has to end.
 const WRITTEN: Duration = Duration::from_millis(500);
 
 /// Pending answers are written out when they reach this size in bytes.
@@ -48,8 +48,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
-    // For a database file, one thread is enough. With a database server, tasks block while they wait for it, which
-    // requires a runtime with several threads.
+    // For a database file, one thread is enough. With a database server, tasks block while they wait for it
+    // (`block_in_place`). Tokio allows that only on its multi-thread runtime, even if this has just one worker.
     let mut runtime = match store.location().file() {
         Some(_) => tokio::runtime::Builder::new_current_thread(),
         None => tokio::runtime::Builder::new_multi_thread(),
@@ -97,7 +97,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             in_flight.close(Some(deadline));
             // Never release the lock, because the reading thread must not accept another line.
             std::mem::forget(stopped);
-            // Normally the process has ended by then. If its client does not read, the unread answers are lost.
+            // Normally the process ends before the deadline. If its client does not read, the unread answers are lost.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
             tracing::warn!("the client did not read all responses");
             #[allow(clippy::disallowed_methods, reason = "stopping: the grace period after the signal is over")]

@@ -1,11 +1,11 @@
-//! Tests documents that contain references for operations and their parts, within the document and to other files.
+//! Tests documents in which operations and their parts are references, within the document or to other files.
 
 use serde_json::{Value, json};
 
 use super::{imported, refused};
 use crate::support::Scratch;
 
-/// Returns a line for each command of a catalog: its id, its required arguments, and whether it can be run.
+/// Returns a line for each command of a catalog: its id and its required arguments.
 fn commands(scratch: &Scratch, catalog: &str) -> Vec<String> {
     let shown = scratch.json(&["catalog", "show", catalog]);
     let ids = shown["commands"].as_array().expect("commands").iter().map(|one| one["id"].as_str().expect("an id"));

@@ -101,8 +101,8 @@ impl Thirty {
         vec!["--step".to_owned(), format!("{step}=done"), "--output".to_owned(), file]
     }
 
-    /// Resumes the run until it has ended. `resume` runs `mcpkg workflow resume` with these arguments, and may be
-    /// killed.
+    /// Resumes the run until it has ended. `resume` runs `mcpkg workflow resume` with the arguments that it gets, and
+    /// may be killed.
     fn carry_on(&self, id: &str, when: &str, resume: impl Fn(&[&str]) -> Ran) {
         let mut decision: Vec<String> = Vec::new();
         for _ in 0..200 {

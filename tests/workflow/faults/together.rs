@@ -134,7 +134,7 @@ fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
     eventually("it makes one", || (ground.changes() == 1).then_some(()));
     client.kill();
     ground.scratch.ok(&["restore", "waiting.db", "--yes"]);
-    // The restored rows do not show that the database was created.
+    // The restored rows do not show that step `make` has already sent its request.
     assert_eq!(ground.run()["steps"][1]["state"], "pending");
     let sent = ground.api.seen().len();
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--yes"]);

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::support::{Client, Scratch};
 use crate::tools::trusting;
 
-/// The tools of a server with `--as assistant`: the contract's, and two more. Without these two, a draft would never
-/// reach a person, and the result of a long run could not be read.
+/// The tools of a server with `--as assistant`: those of contract 004, and two more. Without these two, a draft would
+/// never reach a person, and the result of a long run could not be read.
 const LISTED: [&str; 11] = [
     "search_commands",
     "get_command_spec",

@@ -23,7 +23,7 @@ fn a_workflow_is_inferred_from_its_own_run() {
     let told = draft["diagnostics"].as_array().expect("diagnostics");
     let of_reference = told.iter().find(|told| told["argument"] == "app_id").expect("a diagnostic");
     assert_eq!(of_reference["confidence"], "high", "{of_reference}");
-    // The draft has the contract's format, so tools that take a draft accept it.
+    // The draft has the format of contract 004, so tools that take a draft accept it.
     let rendered = call(&mut client, "render_yaml", json!({ "draft": draft }));
     assert_eq!(rendered["yaml"], inferred["yaml"], "{rendered}");
     assert_eq!(rendered.get("warnings"), None, "{rendered}");

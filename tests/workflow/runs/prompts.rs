@@ -44,7 +44,7 @@ fn values_are_chosen_from_a_list_and_checked_against_the_rules() {
     for expected in ["2 values of hosting:apps:list", "1  web (app-1)", "2  api (app-2)", "must match"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
-    // Enter a value directly, and then nothing. Without the second value, nothing runs.
+    // Enter a value for `app` directly, and nothing for `word`. Without `word`, nothing runs.
     let (shown, ended_well) = at_a_terminal(&command, "app-1\n\n").expect("script is there");
     assert!(!ended_well && shown.contains("The input 'word' was not given; nothing was run"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! Implements what only Linux has, and adds it to what it shares with macOS.
+//! Implements what only Linux has, and re-exports what Linux shares with macOS.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -14,10 +14,10 @@ pub use super::unix::*;
 
 pub const SYSTEM: System = System::Linux;
 
-/// Opens the file at the path `below` an open folder, without following links.
+/// Opens the file at the relative path `below` in an open folder, without following links.
 pub fn open_below(root: &File, root_path: &Path, below: &Path) -> io::Result<File> {
-    // Try a single call first. If it fails, for example because the kernel is too old, opening folder by folder finds
-    // the reason.
+    // Try a single call first. If it fails, open folder by folder. This also works if the kernel is too old for
+    // `openat2`; otherwise it returns the precise error.
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat2(root, below, flags, Mode::empty(), resolve) {
@@ -39,7 +39,8 @@ pub fn device(metadata: &Metadata) -> Option<(u32, u32)> {
     Some((rustix::fs::major(device), rustix::fs::minor(device)))
 }
 
-/// Returns the number of a folder's type of file system, as in linux/magic.h; `None` on other systems.
+/// Returns the type of the file system that a folder is on, as a magic number from linux/magic.h; `None` on other
+/// systems.
 pub fn file_system(folder: &Path) -> Option<u32> {
     // The type's width differs between architectures.
     let kind = rustix::fs::statfs(folder).ok()?.f_type;

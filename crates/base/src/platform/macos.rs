@@ -12,7 +12,7 @@ pub use super::unix::*;
 
 pub const SYSTEM: System = System::MacOs;
 
-/// Opens the file at the path `below` an open folder, without following links.
+/// Opens the file at the relative path `below` in an open folder, without following links.
 pub fn open_below(root: &File, root_path: &Path, below: &Path) -> io::Result<File> {
     super::unix::open_below(root, root_path, below)
 }

@@ -1,4 +1,4 @@
-//! Reads a program's output, and keeps its beginning and end.
+//! Writes a program's input. Reads its output, and keeps the output's beginning and end.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -94,7 +94,7 @@ impl Printed {
             let bytes = [&self.head[..], &tail].concat();
             return whole(legible(&bytes));
         }
-        // Half a character next to a part of a secret would keep that part from being recognized.
+        // Drop half characters at the cut. Next to a part of a secret, they would keep that part from being recognized.
         let head = &self.head[..whole_end(&self.head)];
         tail.drain(..tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count());
         let left_out = self.size() - (head.len() + tail.len()) as u64;

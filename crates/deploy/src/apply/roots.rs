@@ -55,7 +55,8 @@ pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeS
 /// Records that this user deploys to these roots from this machine.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_UNAPPROVED` if the user has no home folder; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL` or `E_FILE_FAILED` if a
+/// record cannot be written.
 pub fn approve(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<()> {
     for root in unapproved(context, roots)? {
         context.approved.put(Kind::Root, &key(&root), &json!({ "path": root.display().to_string() }))?;

@@ -22,8 +22,8 @@ pub const MAX_ATTESTATIONS: usize = 100;
 /// A registry: this database, a folder, or another host.
 ///
 /// Responses are not trusted. Digests are compared with those seen before, and archives with their digest. Attestations
-/// are verified when mcpkg decides whether to trust a tool. Folders and other hosts can cause `E_REGISTRY_UNREACHABLE`
-/// (a missing folder, too) and `E_REGISTRY_ANSWER` (invalid data), among others.
+/// are verified when mcpkg decides whether to trust a tool. Among other errors, a missing folder or an unreachable host
+/// causes `E_REGISTRY_UNREACHABLE`, and invalid data `E_REGISTRY_ANSWER`.
 pub trait Registry: Send {
     fn search(&self, query: &Query) -> Result<SearchResult>;
 

@@ -12,8 +12,8 @@ use mcpkg_base::sha256;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::tools::installs::{Install, Scope};
 
-/// Returns the verdict on an archive if the archive may be used and its publisher is still `before`. With `accept`,
-/// a person at a terminal is asked whether to accept another publisher.
+/// Returns the verdict on an archive if the archive may be used and its publisher is still `before`. Without `before`,
+/// any publisher is accepted. With `accept`, a person at a terminal may accept another publisher.
 ///
 /// # Errors
 /// `E_PUBLISHER_CHANGED` if the publisher changed and `accept` is not set; `E_TERMINAL_REQUIRED` if `accept` is set and

@@ -34,7 +34,7 @@ pub struct Call {
     pub limits: Wished,
     /// The JSON Schema for standard output.
     pub output_schema: Option<Value>,
-    /// The verdict on the archive, which never says that the archive is refused.
+    /// The verdict on the archive; never [`Status::Refused`].
     pub verdict: Status,
     /// Whether the caller is on this machine, and not connected over a network.
     pub is_local: bool,
@@ -50,7 +50,7 @@ pub struct Tool {
     pub version: Option<String>,
     /// The SHA-256 of the archive; `None` for a folder that is used by its path.
     pub sha256: Option<[u8; 32]>,
-    /// The identity of the publisher, or `folder:PATH` for a folder; empty if nobody whom the user trusts published the
+    /// The identity of the publisher, or `folder:PATH` for a folder; empty if no trusted identity published the
     /// archive.
     pub publisher: String,
 }

@@ -107,7 +107,7 @@ pub trait Runner: Send + Sync {
     /// Returns the mounts of a run, for the run itself and for a dry run. An error says why they are not possible.
     fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String>;
 
-    /// Returns the command line of a run for a dry run; empty if no program is started.
+    /// Returns the command line that a dry run shows; empty if the run starts no program.
     fn command(&self, job: &Job<'_>) -> Vec<String>;
 
     /// Returns the limits that this runner cannot enforce on this machine.

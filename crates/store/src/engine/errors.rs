@@ -29,7 +29,7 @@ pub(crate) fn timeout() -> Error {
         .hint("nothing was changed; request less data")
 }
 
-/// Returns the error for a file with content that mcpkg would never write.
+/// Returns the error for a database with content that mcpkg would never write.
 pub(crate) fn damaged(what: impl std::fmt::Display) -> Error {
     Error::new(Code::NotDatabase, format!("The database is damaged: {what}")).hint(
         "`mcpkg check --deep` lists the damage; `mcpkg restore FILE` restores a backup (move the damaged file aside \

@@ -23,8 +23,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns an absolute path in the form of bindings: with `/` as separator, and no trailing `/`. `None` if it is
-    /// not UTF-8.
+    /// Returns an absolute path in the form that bindings have: with `/` as separator, and no trailing `/`. `None` if
+    /// it is not UTF-8.
     pub fn folder(path: &Path) -> Option<String> {
         path.to_str().map(|_| disk::posix(path).trim_end_matches('/').to_owned())
     }
@@ -47,8 +47,9 @@ macro_rules! resolved {
 }
 pub(crate) use resolved;
 
-/// Returns the key of the selected project, if any. For reads with several statements. A single statement resolves
-/// the project in a subquery, which runs only once: resolving it for each row would cost as much as reading the row.
+/// Returns the key of the selected project, if any. Only for reads with several statements. A read with one statement
+/// has `resolved!` in a subquery, which runs once: resolving the project for each row would cost as much as reading
+/// the row.
 pub(crate) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
     let resolved =
         db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;

@@ -20,7 +20,7 @@ pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
 
-/// Returns a page of a project's prompts, ordered by name, to show them. A damaged prompt has a description that says so.
+/// Returns a page of a project's prompts for display, ordered by name. A damaged prompt has a description that says so.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }

@@ -16,8 +16,8 @@ pub struct Outdated {
     pub before: Millis,
 }
 
-/// The SQL condition that a row of `revision` is outdated: `?1` is the time, `?2` how many revisions stay. The
-/// remaining ones have no gap.
+/// The SQL condition that a row of `revision` is outdated: `?1` is the time, `?2` how many revisions stay. The numbers
+/// of the revisions that stay have no gap.
 macro_rules! outdated {
     () => {
         "revision.number <= (SELECT max(newest.number) FROM revision newest WHERE newest.item = revision.item) - ?2

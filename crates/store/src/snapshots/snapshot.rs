@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// The owner of a file after it was applied.
+/// The owner of a file after a snapshot has changed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// mcpkg, which wrote the file.

@@ -56,8 +56,9 @@ pub const RUNS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).collect())
 });
 
-/// Returns the run with this id, or the only run whose id ends with this text. The run must belong to the selected project, or
-/// have no project and belong to the same caller.
+/// Returns the run with this id, or the only run whose id ends with this text. The run must belong to the selected
+/// project. A run without a project is found only by the requester that started it, or by a person at the shell or in
+/// the console.
 pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }

@@ -201,7 +201,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Returns the names that have to move to explain the new order, as few as possible.
+/// Returns the names that were moved: a smallest set that explains the new order.
 fn moved(old: &[String], new: &[String]) -> Vec<String> {
     let mut moved = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, old, new) {

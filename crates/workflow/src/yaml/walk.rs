@@ -256,10 +256,10 @@ impl<'t> Walk<'t> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Value {
-        // A plain scalar without text is a missing value, that is, null.
         if !matches!(style, ScalarStyle::Plain) {
             return Value::String(text.to_owned());
         }
+        // A plain scalar without text is a missing value, that is, null.
         let (value, is_ambiguous) = scalar::plain(text);
         if is_ambiguous {
             let message = format!("`{text}` is text here, but other YAML parsers read it differently");

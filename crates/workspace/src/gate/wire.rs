@@ -136,7 +136,8 @@ impl<R: Read + Seek> Wire<R> {
         String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a string is not valid UTF-8"))
     }
 
-    /// Reads a varint that ends before position `end`. Also reads the items of a packed field.
+    /// Reads a varint, which must end at position `end` or before it. Call it repeatedly to read the items of a packed
+    /// field.
     pub fn varint(&mut self, end: u64) -> Result<u64, Fault> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -154,7 +155,7 @@ impl<R: Read + Seek> Wire<R> {
         self.at < end
     }
 
-    /// Returns the next `N` bytes, which must end before position `end`.
+    /// Returns the next `N` bytes, which must end at position `end` or before it.
     pub fn array<const N: usize>(&mut self, end: u64) -> Result<[u8; N], Fault> {
         let after = self.at + N as u64;
         if after > end {

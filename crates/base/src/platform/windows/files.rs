@@ -53,7 +53,7 @@ pub fn open_root(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Opens the file at the path `below` a folder. Refuses a path that is a link now, or leads through one.
+/// Opens the file at the relative path `below` in a folder. Refuses a path that is a link now, or leads through one.
 pub fn open_below(_: &File, root: &Path, below: &Path) -> Result<File> {
     let mut at = root.to_owned();
     for part in below.components() {

@@ -1,6 +1,6 @@
 //! Lists the prefixes of tokens of well-known services.
 
-/// The prefix of mcpkg's access keys: `mcpkg_`, an id of 12 hex digits, `_`, and the secret.
+/// The prefix of mcpkg's access keys. A key consists of this prefix, an id of 12 hex digits, `_`, and the secret.
 pub const ACCESS_KEY: &str = "mcpkg_";
 
 /// The number of digits in the id of an access key.
@@ -83,7 +83,7 @@ pub const CLEAR: &[&str] = &[
     "ya29.",
 ];
 
-/// Prefixes that ordinary words may have too. The rest of the word must be long and random.
+/// Prefixes that ordinary words may have too. Such a word counts as a token only if the rest of it is long and random.
 pub const VAGUE: &[&str] = &[
     "AKIA", "ASIA", "SG.", "dapi", "gsk_", "hf_", "npm_", "ntn_", "oy2", "pat-", "pk_live_", "pplx-", "r8_", "sbp_",
     "secret_", "sk-", "tvly-", "xai-",

@@ -65,7 +65,8 @@ impl Folders {
         self.skills.get("") == Some(&Extent::Whole)
     }
 
-    /// Forgets a skill at the root. It has no name, because the name of an exported folder is arbitrary.
+    /// Forgets a skill at the root. Used for exported folders: a skill is named after its folder, and an exported
+    /// folder may have any name.
     pub fn forget_root(&mut self) {
         self.skills.remove("");
     }
@@ -113,13 +114,14 @@ fn folder_with_lower_main(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns whether a text has the front matter that every skill has. A document may also be called `skill.md`.
+/// Returns whether a text has the front matter that every skill has. This tells a skill from an ordinary document that
+/// is also called `skill.md`.
 fn describes_skill(text: &[u8]) -> bool {
     keys_in(text).is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// Returns the folder that must be a plugin because it contains a file at this path: the parent of a folder for manifests,
-/// or a subfolder of `plugins` at the root.
+/// Returns the folder that must be a plugin because it contains a file at this path: the parent of a folder such as
+/// `.claude-plugin`, or a subfolder of `plugins` at the root.
 fn plugin_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     if let [first, plugin, _, ..] = parts[..]

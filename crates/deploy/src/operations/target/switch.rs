@@ -1,4 +1,5 @@
-//! `mcpkg target enable` and `disable`: set which agents `all` includes, for one project or for every project.
+//! `mcpkg target enable` and `disable`: set which agents the target `all` includes, for one project or for every
+//! project without targets of its own.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Creates a new package that passes `validate` and runs immediately.
+//! Creates a new package that passes `validate` and, unless it is documentation only, can be run at once.
 
 use std::fs;
 use std::io::Write;

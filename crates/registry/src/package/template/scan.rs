@@ -35,7 +35,7 @@ pub(super) struct Scanned {
     pub(super) refused: Option<String>,
     /// The reason why this script cannot contain parameters at all.
     pub(super) obstacle: Option<String>,
-    /// Parameters written as `$param`, which the shell treats as its own variable.
+    /// Parameters that are written as `$param` by mistake: the shell reads them as variables, which are empty.
     pub(super) unbraced: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! Shell scripts with `${param}` for each value. The script never contains a value: each value is a positional
-//! parameter, quoted to suit its position.
+//! parameter, quoted to suit the place where it is used.
 
 use serde_json::Value;
 
@@ -32,8 +32,8 @@ pub const VARIABLES: [&str; 6] = ["HOME", "PATH", "PWD", "USER", "LANG", "TMPDIR
 
 impl Shell {
     /// Parses a shell script. Its parameters are the properties in `schema`. Without a schema, every name is a
-    /// parameter, except [`VARIABLES`] and `env`, the variables that the manifest declares. An error says why a
-    /// parameter is not allowed in its position.
+    /// parameter, except [`VARIABLES`] and `env`, the variables that the manifest declares. An error says what is
+    /// wrong, for example why a parameter is not allowed in its place.
     pub fn parse(source: &str, schema: Option<&Value>, env: &[String]) -> Result<Self, String> {
         if source.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -112,7 +112,8 @@ impl Shell {
         self.parameters.iter().map(|parameter| parameter.name.as_str()).collect()
     }
 
-    /// Returns parameters written as `$param`, which the shell treats as its own, empty variable.
+    /// Returns the parameters that are written as `$param` by mistake: the shell reads them as variables, which are
+    /// empty.
     pub fn unbraced(&self) -> &[String] {
         &self.unbraced
     }

@@ -41,7 +41,7 @@ pub fn name(text: &str) -> Result<Option<String>> {
         .hint(BUILD))
 }
 
-/// Always fails, since this build has no root.
+/// Always fails, since this build has no Sigstore root.
 pub fn described(_: &Root) -> Result<Described> {
     let message = "This mcpkg was built without the feature `sigstore`, so it cannot check Sigstore bundles";
     Err(Error::new(Code::TrustUnsupported, message).hint(BUILD))

@@ -34,9 +34,8 @@ const EVENTS: i64 = 0x6d63_706b_6700_0003;
 /// The lock that all writing transactions share. A move or restore holds it alone, so that no such transaction is open.
 pub(super) const GUARD: i64 = 0x6d63_706b_6700_0004;
 
-/// The first half of the lock numbers of projects, which are pairs: "mcpk". The second half is the low bits of the
-/// project's id. If two projects have the same low bits, their writers wait for each other needlessly, but nothing
-/// else happens.
+/// The first of the two numbers of a project's lock; it spells "mcpk". The second is the low bits of the project's id.
+/// If two projects have the same low bits, their writers wait for each other needlessly, but nothing else happens.
 const PROJECTS: i32 = 0x6d63_706b;
 
 /// The key of the setting that changes when the database is moved to another place.
