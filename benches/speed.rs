@@ -8,8 +8,8 @@
 //! fails if a bar is missed. It is a mode of this program, because it uses the same databases, the same client and the
 //! same table.
 //!
-//! This program also acts as the reference processes: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write FROM TO`, `--take
-//! FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`, `--start TIMES PROGRAM`,
+//! This program also acts as the reference processes: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write FROM TO
+//! DATABASE`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`, `--start TIMES PROGRAM`,
 //! `--look ROOT REPOSITORIES`, and for PostgreSQL `--statements ADDRESS PLAN ANSWER`, `--hand-http ADDRESS`, `--listen ADDRESS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["--echo"] => references::echo(),
         ["--replay", file] => references::replay(Path::new(file)),
-        ["--write", from, to] => references::write(Path::new(from), Path::new(to)),
+        ["--write", from, to, database] => references::write(Path::new(from), Path::new(to), Path::new(database)),
         ["--handler", file] => references::handler(Path::new(file)),
         ["--take", folder, database] => references::take(Path::new(folder), Path::new(database)),
         ["--hand", database] => references::hand(Path::new(database)),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Effort;
 use crate::data::Data;
 use crate::peer::{mcpkg, reference};
 use crate::process::in_turn;
 use crate::table::{Bar, Row, Table, Value};
+use crate::{Effort, references};
 
 const TARGETS: &str = "plan of 1000 modules, four targets against one";
 const PLAN: &str = "plan of 200 modules as a process";
@@ -191,13 +191,15 @@ fn apply(data: &Data, (what, prompts, bar): (&str, usize, f64), samples: usize, 
         round += 1;
         let root = ground.path(&format!("root-{round}"));
         let by_hand = ground.path(&format!("hand-{round}"));
+        let journal = ground.path(&format!("hand-{round}.db"));
+        references::make_journal(&journal);
         fs::create_dir_all(&root).expect("a root");
         fs::create_dir_all(&by_hand).expect("a root");
         let mut command = ground.command(&["deploy", "--apply", "--yes", "--root"]);
         command.arg(&root);
         let ours = ran(command).0;
-        let paths = [from.to_str(), by_hand.to_str()].map(|path| path.expect("a plain path"));
-        [ours, ran(reference(&["--write", paths[0], paths[1]])).0]
+        let [from, to, journal] = [&from, &by_hand, &journal].map(|path| path.to_str().expect("a plain path"));
+        [ours, ran(reference(&["--write", from, to, journal])).0]
     });
     push(table, what, ours, theirs, bar);
 }

@@ -53,9 +53,27 @@ pub fn handler(file: &Path) {
     });
 }
 
-/// Copies every file below `from` to the same place below `to`. First writes all files under temporary names and syncs them
-/// with 16 threads, then moves them into place, and finally syncs the folders.
-pub fn write(from: &Path, to: &Path) {
+/// The tables of [`write`].
+const JOURNAL: &str = "PRAGMA journal_mode = WAL;
+    CREATE TABLE content (id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL);
+    CREATE TABLE journal (path TEXT NOT NULL, content INTEGER NOT NULL);
+    CREATE TABLE deployed (path TEXT PRIMARY KEY, content INTEGER NOT NULL);
+    CREATE TABLE state (ended INTEGER NOT NULL);
+    INSERT INTO state VALUES (1);";
+
+/// Makes the database that [`write`] needs.
+pub fn make_journal(database: &Path) {
+    let made = Connection::open(database).and_then(|connection| connection.execute_batch(JOURNAL));
+    made.expect("the journal can be made");
+}
+
+/// Copies every file below `from` to the same place below `to`: all of them or, after a power loss, none. This needs the same
+/// I/O as a deploy, in the same order. First stores the contents and a journal in a transaction of a database of
+/// [`make_journal`]. Then writes all files under temporary names and syncs them with 16 threads, moves them into place,
+/// and syncs the folders. Finally a transaction records the files and ends the journal.
+pub fn write(from: &Path, to: &Path, database: &Path) {
+    let mut connection = Connection::open(database).expect("the database opens");
+    connection.execute_batch("PRAGMA synchronous = FULL").expect("the setting");
     let (mut folders, mut made, mut files) = (vec![from.to_owned()], Vec::new(), Vec::new());
     while let Some(next) = folders.pop() {
         let folder = to.join(next.strip_prefix(from).expect("a folder below"));
@@ -69,10 +87,29 @@ pub fn write(from: &Path, to: &Path) {
         }
         made.push(folder);
     }
-    sync_each(files.iter().map(|(from, place)| {
-        let bytes = std::fs::read(from).expect("a file");
+    let contents: Vec<Vec<u8>> = files.iter().map(|(from, _)| std::fs::read(from).expect("a file")).collect();
+    let path = |place: &Path| place.to_str().expect("a plain path").to_owned();
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).expect("a transaction");
+    let mut ids: Vec<i64> = Vec::new();
+    {
+        let mut content = transaction
+            .prepare(
+                "INSERT INTO content (sha256, bytes) VALUES (?1, ?2) ON CONFLICT (sha256) DO UPDATE SET sha256 = sha256
+                 RETURNING id",
+            )
+            .expect("a statement");
+        let mut journal = transaction.prepare("INSERT INTO journal VALUES (?1, ?2)").expect("a statement");
+        for ((_, place), bytes) in files.iter().zip(&contents) {
+            let id = content.query_row(params![&Sha256::digest(bytes)[..], bytes], |row| row.get(0)).expect("a row");
+            journal.execute(params![path(place), id]).expect("a row");
+            ids.push(id);
+        }
+    }
+    transaction.execute("UPDATE state SET ended = 0", []).expect("a row");
+    transaction.commit().expect("it is committed");
+    sync_each(files.iter().zip(&contents).map(|((_, place), bytes)| {
         let mut file = File::create_new(place.with_extension("new")).expect("a new file");
-        file.write_all(&bytes).expect("the bytes are written");
+        file.write_all(bytes).expect("the bytes are written");
         file
     }));
     for (_, place) in &files {
@@ -80,6 +117,15 @@ pub fn write(from: &Path, to: &Path) {
         std::fs::hard_link(&beside, place).and_then(|()| std::fs::remove_file(&beside)).expect("it is put in place");
     }
     sync_each(made.iter().map(|folder| File::open(folder).expect("the folder opens")));
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).expect("a transaction");
+    {
+        let mut deployed = transaction.prepare("INSERT INTO deployed VALUES (?1, ?2)").expect("a statement");
+        for ((_, place), id) in files.iter().zip(ids) {
+            deployed.execute(params![path(place), id]).expect("a row");
+        }
+    }
+    transaction.execute("UPDATE state SET ended = 1", []).expect("a row");
+    transaction.commit().expect("it is committed");
 }
 
 /// Syncs files with 16 threads. Each file is synced as soon as the iterator returns it.
