@@ -43,7 +43,9 @@ REPOSITORIES = {
     },
     # Rules of several agents, scoped and not.
     "rules": {
-        "AGENTS.md": "MARK-ALWAYS is loaded always.\n",
+        # For those who work on the repository, so it is not added.
+        "AGENTS.md": "Run the tests before you commit.\n",
+        ".cursor/rules/always.mdc": "---\ndescription: Always\nalwaysApply: true\n---\nMARK-ALWAYS is loaded always.\n",
         ".cursor/rules/python.mdc": "---\ndescription: Python\nglobs: src/**/*.py\nalwaysApply: false\n---\nMARK-SCOPED is for Python.\n",
         ".github/instructions/docs.instructions.md": '---\napplyTo: "docs/**"\n---\nMARK-DOCS is for documents.\n',
         ".github/prompts/summary.prompt.md": "---\ndescription: Sums up\n---\nSum up what changed.\n",
@@ -55,7 +57,7 @@ FOUND = {
     "skill": "-name SKILL.md",
     "subagent": "-path '*/agents/*.md'",
     "prompt": "'(' -path '*/commands/*.md' -o -name '*.prompt.md' ')'",
-    "instructions": "'(' -name AGENTS.md -o -name '*.mdc' -o -name '*.instructions.md' ')'",
+    "instructions": "'(' -name '*.mdc' -o -name '*.instructions.md' ')'",
 }
 
 
@@ -134,7 +136,7 @@ ann.run("git init -q code && git -C code add -A && git -C code commit -qm first"
 ann.folder = code
 pristine = files_of(code)
 ann.run("mcpkg target disable cursor vscode && mcpkg target enable copilot gemini opencode")
-plan = ann.person("stty rows 30 cols 80; mcpkg plan")
+plan = ann.person("stty rows 30 cols 80; mcpkg --no-pager plan")
 lines = [line.rstrip("\r") for line in plan.splitlines()]
 rows = [line for line in lines if line.startswith(("op ", "create "))]
 check(f"each of {len(rows)} lines of the table fits the terminal", len(rows) > 20 and all(len(row) <= 80 for row in rows), rows)

@@ -61,9 +61,8 @@ impl Gathered {
         Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
     }
 
-    /// Like [`Gathered::of`], and also audits the files. Findings in files that the project already has are not
-    /// reported. Unless `accepts` is set, files with critical findings are left out. If one file of a skill is left
-    /// out, so is the whole skill.
+    /// Like [`Gathered::of`], and also audits the files that the project does not have yet. Unless `accepts` is set,
+    /// files with critical findings are left out. If one file of a skill is left out, so is the whole skill.
     pub fn audited(
         mut recognised: Recognised,
         secrets: Secrets,
@@ -71,18 +70,15 @@ impl Gathered {
         accepts: bool,
         context: &Context,
     ) -> Result<(Self, Audited)> {
+        // An audit takes longer than everything else, so find out first what would be stored.
+        let gathered = Self::of(recognised.clone(), secrets.clone())?;
+        let written = gathered.written(update, context)?;
         let mut report = Report::default();
-        for (file, _) in &recognised.files {
+        for (file, _) in recognised.files.iter().filter(|(file, _)| written.contains(&file.relative)) {
             context.unless_cancelled()?;
             audited::add(&mut report, &file.relative, &file.content)?;
         }
         let report = ignored::without_harmless(report, context);
-        if report.findings.is_empty() {
-            return Ok((Self::of(recognised, secrets)?, Audited { report, ..Audited::default() }));
-        }
-        let gathered = Self::of(recognised.clone(), secrets.clone())?;
-        let written = gathered.written(update, context)?;
-        let report = report.filtered(|finding| written.contains(&finding.path));
         let critical: BTreeSet<String> = report.critical().map(|finding| finding.path.clone()).collect();
         if accepts || critical.is_empty() {
             return Ok((gathered, Audited { report, ..Audited::default() }));

@@ -37,8 +37,8 @@
 //! 7. The reply is "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server". It also reports one skipped file and two
 //!    duplicates.
 //!
-//! [`gathered::Gathered::audited`] runs stages 3 and 4, and audits the files first. If files with critical findings are
-//! left out, it runs both stages again without them; to see what would be written, it also runs stage 5. In stage 6,
+//! [`gathered::Gathered::audited`] runs stages 3 to 5 to find out which files the project does not have yet, and audits
+//! these files. If files with critical findings are left out, it runs stages 3 and 4 again without them. In stage 6,
 //! `crate::stored` writes the rows of prompts, resources and agents' files, and [`merge::servers`] those of MCP servers.
 //!
 //! In stage 2, the manifests of plugins take precedence over paths: [`plugins`] reads what they say about files.
