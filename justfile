@@ -92,7 +92,7 @@ fuzz SECONDS='60' NAME='hostile':
 
 # Write again which functions a release holds side by side, since a server runs them first; needs valgrind
 order:
-    cargo build --release
+    CARGO_PROFILE_DIST_STRIP=none cargo build --profile dist
     bash link/order.sh
 
 # Make a release into dist/: programs, packages, licences, checksums and notes; a build takes half an hour for each target

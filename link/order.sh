@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Writes link/start.ld: the functions that a server runs from its start to the answers that clients ask for first.
-# Needs valgrind and a release build, `cargo build --release`, whose functions it is told by.
+# Needs valgrind, and a build with names: `CARGO_PROFILE_DIST_STRIP=none cargo build --profile dist`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-program=${CARGO_TARGET_DIR:-target}/release/mcpkg
+program=${CARGO_TARGET_DIR:-target}/dist/mcpkg
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

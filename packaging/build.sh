@@ -9,7 +9,7 @@ mkdir -p "$(dirname "$out")"
 out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out") # macOS has no realpath that takes a file to come
 cd "$(dirname "$0")/.."
 . packaging/means.sh
-profile=${MCPKG_PROFILE:-release}
+profile=${MCPKG_PROFILE:-dist}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target/packages/build}
 
 skip() {
@@ -47,7 +47,7 @@ flags+=(--remap-path-prefix=target/outside/debian-rust/usr=/rust)
 export CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export "CFLAGS_${target//-/_}=$paths"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} MCPKG_COMMIT=${MCPKG_COMMIT:-$(git rev-parse HEAD)}
-export SOURCE_DATE_EPOCH MCPKG_COMMIT CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_PROFILE_DEV_STRIP=symbols
+export SOURCE_DATE_EPOCH MCPKG_COMMIT CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_STRIP=symbols
 
 "${build[@]}" --locked --profile "$profile" --target "$target" --features sigstore --bin mcpkg ${more[@]+"${more[@]}"}
 exe=mcpkg
