@@ -3,9 +3,10 @@
 //! Letters are commands unless the footer shows TYPING. A command such as `a` may ask a question first; only `y`, or
 //! the typed name, confirms it.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
+use mcpkg_console::Invocation;
 use mcpkg_console::place::{Place, ROOTS, Undo};
 use mcpkg_console::screen::{Line, Tone};
 use mcpkg_core::op::Domains;
@@ -50,8 +51,11 @@ pub struct App {
     pub(super) undoable: Option<Undo>,
     /// The full text of the error that `message` summarizes. Enter shows it.
     pub(super) failure: Option<Vec<Line>>,
-    /// The note to send with the next approval or denial. The note stays until a decision succeeds.
-    pub note: String,
+    /// The notes to send with a decision, by what it decides on ([`Invocation::decides_on`]). A note stays until the decision
+    /// succeeds.
+    pub notes: HashMap<String, String>,
+    /// What the note that is being typed is about, and the decision that was interrupted for it.
+    pub noting: (String, Option<Invocation>),
     /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,
     /// The ids of the requests for consent in the inbox; `None` until it is loaded.
@@ -86,7 +90,8 @@ impl App {
             message: None,
             undoable: None,
             failure: None,
-            note: String::new(),
+            notes: HashMap::new(),
+            noting: Default::default(),
             waiting: None,
             asks: None,
             unseen: 0,

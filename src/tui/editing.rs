@@ -3,7 +3,7 @@
 use mcpkg_console::fields::Kind;
 use mcpkg_console::picker::{self, Does, Spot};
 use mcpkg_console::screen::Tone;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui_textarea::CursorMove;
 
 use super::app::{App, Typing};
@@ -11,6 +11,7 @@ use super::ask;
 use super::editor::{Editor, Half, Lower, Picking};
 use super::keys::is_control;
 use super::level::UNSAVED;
+use super::line;
 use super::message::{Task, Work};
 
 pub(super) const READ_ONLY: &str = "read-only: the console was started with --read-only";
@@ -287,13 +288,9 @@ impl App {
             Typing::Pick => match key.code {
                 KeyCode::Enter => self.take_pick(tasks),
                 KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => drop(self.picker_key(key, tasks)),
-                KeyCode::Backspace => self.narrow(
-                    |words| words.truncate(words.len() - words.chars().last().map_or(0, char::len_utf8)),
-                    tasks,
-                ),
-                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
-                    self.narrow(|words| words.push(c), tasks);
-                }
+                KeyCode::Backspace | KeyCode::Char(_) => {
+                    self.narrow(|words| _ = line::typed(words, key), tasks);
+                },
                 _ => {}
             },
             _ => self.text_key(key, tasks),
@@ -320,9 +317,7 @@ impl App {
                 self.typing = Typing::Nothing;
                 self.pick_row(tasks);
             }
-            KeyCode::Backspace => drop(editor.words.pop()),
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => editor.words.push(c),
-            _ => {}
+            _ => drop(line::typed(&mut editor.words, key)),
         }
     }
 
@@ -371,17 +366,13 @@ impl App {
         }
     }
 
-    /// Fixes the finding at the cursor. Without a finding or fix there, moves to the next error (or warning, if there are
-    /// no errors).
+    /// Fixes the finding at the cursor. The cursor stays where it is if there is no finding, or no certain fix.
     fn fix(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
             Some(true) => self.edited(Editor::fix, tasks),
-            Some(false) => {
-                editor.go_to_finding(true, true);
-                self.say(Tone::Plain, "There is no certain fix for this one");
-            }
-            None => editor.go_to_finding(true, true),
+            Some(false) => self.say(Tone::Plain, "No fix for this finding; . goes to the next one"),
+            None => self.say(Tone::Plain, "No finding here; . goes to the next one"),
         }
     }
 }

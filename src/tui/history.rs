@@ -5,6 +5,8 @@ pub type Cursor = (usize, usize);
 
 /// A replaced part of the text.
 struct Edit {
+    /// Whether the edit is a run of single keys, which a further key may continue.
+    is_typed: bool,
     /// The byte offset of the part in the text.
     at: usize,
     removed: String,
@@ -20,7 +22,8 @@ pub struct History {
 }
 
 impl History {
-    /// Records a change of the text. Letters, digits and `_` that are typed one after the other become one edit.
+    /// Records a change of the text. Characters that are typed one after the other become one edit, up to the beginning of the
+    /// next word or line. So do characters that are deleted one after the other.
     pub fn record(&mut self, (old, before): (&str, Cursor), (new, after): (&str, Cursor)) {
         self.undone.clear();
         let edit = Edit::between((old, before), (new, after));
@@ -28,6 +31,9 @@ impl History {
             && last.continues(&edit)
         {
             last.inserted.push_str(&edit.inserted);
+            if !edit.removed.is_empty() {
+                (last.at, last.removed) = (edit.at, edit.removed + &last.removed);
+            }
             last.after = after;
             return;
         }
@@ -60,17 +66,21 @@ impl Edit {
         let (old, new) = (&old[at..], &new[at..]);
         let end: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
         let (removed, inserted) = (&old[..old.len() - end], &new[..new.len() - end]);
-        Self { at, removed: removed.to_owned(), inserted: inserted.to_owned(), before, after }
+        let is_typed = removed.chars().chain(inserted.chars()).count() == 1;
+        Self { is_typed, at, removed: removed.to_owned(), inserted: inserted.to_owned(), before, after }
     }
 
     fn continues(&self, next: &Self) -> bool {
-        let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
-        self.removed.is_empty()
-            && next.removed.is_empty()
-            && next.at == self.at + self.inserted.len()
-            && is_word(&self.inserted)
-            && is_word(&next.inserted)
-            && next.inserted.chars().count() == 1
+        if !(self.is_typed && next.is_typed) {
+            return false;
+        }
+        let is_blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
+        let begins_word = is_blank(self.inserted.chars().last()) && !is_blank(next.inserted.chars().next());
+        match (self.removed.is_empty(), next.removed.is_empty()) {
+            (true, true) => next.at == self.at + self.inserted.len() && next.inserted != "\n" && !begins_word,
+            (false, false) => next.at + next.removed.len() == self.at,
+            _ => false,
+        }
     }
 
     fn replaced(&self, text: &str, old: &str, new: &str) -> Option<String> {
@@ -108,13 +118,14 @@ mod tests {
     #[test]
     fn a_typed_word_is_one_edit() {
         let mut history = History::default();
-        for (old, new) in [("", "a"), ("a", "ab"), ("ab", "ab "), ("ab ", "ab c")] {
-            history.record((old, (0, old.len())), (new, (0, new.len())));
+        let texts = ["", "$", "$a", "$a.", "$a. ", "$a. b", "$a. b\n", "$a. b\n ", "$a. b\n", "$a. b", "$a. "];
+        for pair in texts.windows(2) {
+            history.record((pair[0], (0, 0)), (pair[1], (0, 0)));
         }
-        let mut texts = vec!["ab c".to_owned()];
+        let mut texts = vec!["$a. ".to_owned()];
         while let Some((text, _)) = history.undo(texts.last().expect("a text")) {
             texts.push(text);
         }
-        assert_eq!(texts, ["ab c", "ab ", "ab", ""]);
+        assert_eq!(texts, ["$a. ", "$a. b\n ", "$a. b", "$a. ", ""], "a run of keys is one step");
     }
 }

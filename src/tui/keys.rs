@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use mcpkg_console::keys;
+use mcpkg_console::{Invocation, keys};
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Screen, Tone};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -11,6 +11,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::app::{App, Typing};
 use super::draw::offered;
 use super::level::Level;
+use super::line;
 use super::message::Task;
 
 impl App {
@@ -83,8 +84,6 @@ impl App {
         }
         if asking.is_typed() {
             match key.code {
-                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => asking.typed.push(c),
-                KeyCode::Backspace => drop(asking.typed.pop()),
                 KeyCode::Enter if asking.typed.is_empty() && asking.question.name.is_some() => {}
                 KeyCode::Enter => {
                     if self.asking.take().is_some_and(|asking| !asking.typed()) {
@@ -92,11 +91,18 @@ impl App {
                     }
                     self.answered();
                 }
-                _ => {}
+                _ => drop(line::typed(&mut asking.typed, key)),
             }
             return;
         }
         match key.code {
+            // A note interrupts the decision, which asks again once the note is typed.
+            KeyCode::Char('n') if asking.question.call.as_ref().is_some_and(Invocation::decides) => {
+                let call = asking.question.call.clone();
+                self.refuse();
+                self.noting = (call.as_ref().and_then(Invocation::decides_on).unwrap_or_default(), call);
+                self.typing = Typing::Note;
+            }
             KeyCode::Char('y') if key.modifiers.is_empty() => {
                 if let Some(asking) = self.asking.take() {
                     asking.yes();
@@ -105,6 +111,11 @@ impl App {
             }
             _ => self.refuse(),
         }
+    }
+
+    /// Returns the note that is being typed, or was typed last.
+    pub(super) fn note(&self) -> &str {
+        self.notes.get(&self.noting.0).map_or("", String::as_str)
     }
 
     fn refuse(&mut self) {
@@ -123,6 +134,7 @@ impl App {
                 return;
             }
             self.typing = Typing::Nothing;
+            self.noting.1 = None;
             if self.level().opens_typing() && self.level().filter.is_empty() {
                 self.back(tasks);
             }
@@ -134,11 +146,13 @@ impl App {
             Typing::Note => match key.code {
                 KeyCode::Enter => {
                     self.typing = Typing::Nothing;
-                    self.say(Tone::Plain, &format!("a or d sends this note: {}", self.note.clone()));
+                    match (self.noting.1.take(), self.note().is_empty()) {
+                        (Some(call), false) => self.run(call, tasks),
+                        (_, false) => self.say(Tone::Plain, &format!("a or d sends this note: {}", self.note())),
+                        (_, true) => self.say(Tone::Plain, "No note"),
+                    }
                 }
-                KeyCode::Backspace => drop(self.note.pop()),
-                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.note.push(c),
-                _ => {}
+                _ => drop(line::typed(self.notes.entry(self.noting.0.clone()).or_default(), key)),
             },
             Typing::Field => self.field_key(key),
             Typing::Editor | Typing::Value | Typing::Pick => self.type_in_editor(key, tasks),
@@ -158,12 +172,8 @@ impl App {
             KeyCode::Down => self.level_mut().step(1),
             KeyCode::PageUp => self.level_mut().step(-page),
             KeyCode::PageDown => self.level_mut().step(page),
-            KeyCode::Backspace => drop(self.level_mut().filter.pop()),
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.level_mut().filter.push(c),
+            _ if line::typed(&mut self.level_mut().filter, key) => return self.filtered(tasks),
             _ => {}
-        }
-        if matches!(key.code, KeyCode::Backspace | KeyCode::Char(_)) {
-            return self.filtered(tasks);
         }
         self.look(tasks);
     }
@@ -178,8 +188,7 @@ impl App {
             return;
         }
         if level.place == Place::Palette || level.selected_row().is_none() {
-            let first = level.rows().into_iter().find(|row| !row.is_heading).map(|row| row.id.clone());
-            level.selected = first.unwrap_or_default();
+            level.select_first();
         }
         self.search_database(tasks);
         self.look(tasks);
@@ -194,9 +203,7 @@ impl App {
                 self.typing = Typing::Nothing;
                 self.level_mut().step_field(1);
             }
-            KeyCode::Backspace => drop(field.value.pop()),
-            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => field.value.push(c),
-            _ => {}
+            _ => drop(line::typed(&mut field.value, key)),
         }
     }
 
@@ -215,7 +222,7 @@ impl App {
                 self.level_mut().filter.push_str(&line);
                 self.filtered(tasks);
             }
-            Typing::Note => self.note.push_str(&line),
+            Typing::Note => self.notes.entry(self.noting.0.clone()).or_default().push_str(&line),
             Typing::Field => {
                 let at = self.level().field;
                 if let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) {
@@ -243,7 +250,7 @@ impl App {
                 let level = self.level_mut();
                 if !level.filter.is_empty() && level.place != Place::Palette {
                     level.filter.clear();
-                    self.search_database(tasks);
+                    self.filtered(tasks);
                 } else if level.in_preview {
                     level.in_preview = false;
                 } else {
@@ -267,7 +274,7 @@ impl App {
             KeyCode::Char('.' | ']') => self.level_mut().next_stop(true),
             KeyCode::Char(',' | '[') => self.level_mut().next_stop(false),
             KeyCode::Char(':') => self.open(Place::Palette, tasks),
-            KeyCode::Char('/') => self.typing = Typing::Filter,
+            KeyCode::Char('/') if self.level().has_filter() => self.typing = Typing::Filter,
             KeyCode::Char('?') => self.help(),
             KeyCode::Char('M') => {
                 self.toggle_mouse();

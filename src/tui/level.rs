@@ -155,6 +155,26 @@ impl Level {
         self.rows().iter().position(|row| !row.is_heading && row.id == self.selected).unwrap_or(0)
     }
 
+    /// Selects the first row that is not a heading.
+    pub fn select_first(&mut self) {
+        let first = self.rows().into_iter().find(|row| !row.is_heading).map(|row| row.id.clone());
+        self.selected = first.unwrap_or_default();
+    }
+
+    /// Returns whether `/` filters the rows, or finds lines.
+    pub fn has_filter(&self) -> bool {
+        self.is_text() || matches!(self.shown.screen(), Some(Screen { body: Body::List(_), .. }))
+    }
+
+    /// Returns what the keys of the screen decide on, such as a request for consent.
+    pub fn decides_on(&self) -> Option<String> {
+        let calls = self.actions().into_iter().filter_map(|action| match &action.does {
+            Does::Call(call) => call.decides_on(),
+            _ => None,
+        });
+        calls.into_iter().next()
+    }
+
     /// Moves the selection by `by` rows. Headings do not count.
     pub fn step(&mut self, by: isize) {
         let rows = self.rows();
@@ -226,6 +246,8 @@ impl Level {
         }
         let of_preview =
             self.preview.screen().filter(|_| self.look().is_some() && self.previewed.as_ref() == self.look());
+        // A row about an event offers its undo if it should, so the preview must not add it: the row may be part of an undo.
+        let of_preview = of_preview.filter(|_| !matches!(self.look(), Some(Place::Event(_))));
         let leads_here = |action: &Action| matches!(&action.does, Does::Open(place) if *place == self.place);
         for action in self.shown.screen().into_iter().chain(of_preview).flat_map(|screen| &screen.actions) {
             if actions.iter().all(|known| known.key != action.key) && !leads_here(action) {

@@ -56,8 +56,9 @@ impl App {
         }
         level.previewed.clone_from(&look);
         level.preview = Shown::Loading;
+        // Without a row to preview, the answer to an earlier load must not appear.
+        level.wanted_preview = generation;
         if let Some(place) = look {
-            level.wanted_preview = generation;
             let part = Part::of_view(level.preview_view);
             tasks.push(Task::Load(Ticket { generation, place, part }));
         }
@@ -151,7 +152,9 @@ impl App {
             && self.level().place != Place::Inbox
             && self.message.is_none()
         {
-            let text = format!("{} asks: {}   1 Inbox", from.text(), what.text());
+            // A value that the agent chose stays out of the message.
+            let what = what.text().split(" \"").next().unwrap_or_default();
+            let text = format!("{} asks: {what}   1 Inbox", from.text());
             self.say(Tone::Warning, &text);
         }
     }

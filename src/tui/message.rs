@@ -118,6 +118,8 @@ pub struct Question {
     pub is_line: bool,
     /// The name to type to confirm, if the call destroys something.
     pub name: Option<String>,
+    /// The call that asks. If it decides on something, `n` adds a note to it.
+    pub call: Option<Invocation>,
     pub answer: Sender<Option<String>>,
 }
 

@@ -15,6 +15,7 @@ mod failure;
 mod history;
 mod keys;
 mod level;
+mod line;
 mod loading;
 mod message;
 mod question;

@@ -9,6 +9,7 @@ use mcpkg_console::screen::Tone;
 
 use super::app::{App, Typing};
 use super::editor::Lower;
+use super::level::Level;
 use super::message::{Edited, Task, Version};
 
 impl App {
@@ -89,16 +90,22 @@ impl App {
         let editor = editors.find(|editor| editor.id == version.editor);
         match saved {
             Saved::Done(found) => {
-                let mut sentence = reply::sentence(&found);
+                let (mut sentence, mut saved_row) = (reply::sentence(&found), None);
                 if let Some(editor) = editor {
                     editor.document.keep(text, &found);
                     editor.lower = Lower::Findings;
                     let document = &editor.document;
+                    // The list of workflows selects what was saved when it is shown again.
+                    saved_row = Some(format!("workflow {}", document.name));
                     if !matches!(document.origin, Text::Draft(_)) {
                         sentence = format!("Saved {} as revision {}", document.name, document.revision);
                     }
                 }
                 self.say(Tone::Good, &sentence);
+                if let Some(row) = saved_row {
+                    let is_list = |level: &&mut Level| level.place == Place::Workflows;
+                    self.stacks.iter_mut().flatten().filter(is_list).for_each(|level| level.selected.clone_from(&row));
+                }
                 // An approved draft is gone, so there is nothing left to edit.
                 let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
                 let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);

@@ -22,7 +22,8 @@ impl App {
             self.say(Tone::Warning, "the database cannot be read now; put its file back");
             return;
         }
-        let invocation = invocation.noting(&self.note);
+        let note = invocation.decides_on().and_then(|what| self.notes.get(&what));
+        let invocation = invocation.noting(note.map_or("", String::as_str));
         self.running += 1;
         // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
         let is_edit = invocation.words.ends_with(" edit");
@@ -37,8 +38,8 @@ impl App {
             Ok(found) if is_ask => self.say(Tone::Good, &reply::sentence(found)),
             Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
-                if invocation.decides() {
-                    self.note.clear();
+                if let Some(what) = invocation.decides_on() {
+                    self.notes.remove(&what);
                 }
                 let decided = mcpkg_console::decided(invocation, &found.data);
                 self.say(Tone::Good, &decided.unwrap_or_else(|| reply::sentence(found)));
@@ -94,6 +95,12 @@ impl App {
         self.say(Tone::Good, &format!("Proposed a workflow; esc shows {notes} notes about it"));
     }
 
+    /// Returns the note that the keys of the screen would send; empty if there is none.
+    pub(super) fn decides_with(&self) -> &str {
+        let note = self.level().decides_on().and_then(|what| self.notes.get(&what));
+        note.map_or("", String::as_str)
+    }
+
     /// Runs the action for a key (see [`Level::actions`]). Returns false if there is none.
     pub fn act(&mut self, key: char, tasks: &mut Vec<Task>) -> bool {
         let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
@@ -111,7 +118,10 @@ impl App {
                 self.load(tasks);
             }
             Does::More => self.more(tasks),
-            Does::Note => self.typing = Typing::Note,
+            Does::Note => {
+                self.noting = (self.level().decides_on().unwrap_or_default(), None);
+                self.typing = Typing::Note;
+            }
             Does::Review(digest) => tasks.push(Task::Review(digest)),
         }
         true

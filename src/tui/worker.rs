@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::document::Saved;
 use mcpkg_console::fields::Fields;
 use mcpkg_console::survey::Survey;
-use mcpkg_console::{Place, document, editor, inbox, picker, reply, reviewed};
+use mcpkg_console::{Invocation, Place, document, editor, inbox, picker, reply, reviewed};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::{Change, Watch};
 
@@ -103,7 +103,7 @@ impl Workers {
                 let _ = self.forms.send((version, text, has_plan));
             }
             Task::Run(invocation) => self.spawn(move |context, messages| {
-                let context = asking(context.clone(), messages, invocation.destroys.as_ref());
+                let context = asking(context.clone(), messages, Some(&invocation));
                 let done = unless_panicked(|| invocation.run(&context).map(Box::new));
                 Message::Done(invocation, done)
             }),
@@ -212,17 +212,18 @@ fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Returns a context whose questions and progress messages appear in the console.
-fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String>) -> Context {
+fn asking(mut context: Context, messages: &Sender<Message>, call: Option<&Invocation>) -> Context {
     let ask =
-        |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool, name: Option<String>| -> Option<String> {
+        |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool, call: Option<&Invocation>| -> Option<String> {
             let (answer, answered) = mpsc::channel();
-            let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, answer };
+            let (name, call) = (call.and_then(|call| call.destroys.clone()), call.cloned());
+            let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, call, answer };
             messages.send(Message::Asked(question)).ok()?;
             answered.recv().ok().flatten()
         };
-    let (sender, name) = (messages.clone(), name.cloned());
+    let (sender, call) = (messages.clone(), call.cloned());
     context.confirmation = Confirmation::Ask;
-    context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false, name.clone()) {
+    context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false, call.as_ref()) {
         Some(_) => Ok(()),
         None => Err(Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")),
     });

@@ -44,7 +44,7 @@ fn long_output_goes_through_the_pager() {
         (list, 24, &[("PAGER", &pager), ("TERM", "dumb")], false),
     ] {
         let Some((shown, status)) = shown(arguments, rows, variables) else { return skipped(NO_SCRIPT) };
-        assert_eq!(shown.contains("PAGED less=FRX"), is_paged, "{arguments:?} {variables:?}: {shown}");
+        assert_eq!(shown.contains("PAGED less=-F -R -X -P"), is_paged, "{arguments:?} {variables:?}: {shown}");
         assert_eq!(status, 0, "{shown}");
         assert!(!shown.contains("warning:"), "{shown}");
     }

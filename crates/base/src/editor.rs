@@ -68,15 +68,15 @@ impl Pager {
     pub fn show(&self, text: &str) -> Result<()> {
         let failed = |what: String| Error::new(Code::EditorFailed, what);
         let pager = &self.line;
-        let mut scratch =
-            NamedTempFile::new().map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
-        scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
+        // A pager may show the name of the file, so the name is not a random one.
+        let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir();
+        let folder = folder.map_err(|error| failed(format!("Cannot create a temporary folder: {error}")))?;
+        let path = folder.path().join("mcpkg");
+        std::fs::write(&path, text).map_err(|error| Error::file("write", &path, error))?;
         let (program, args) = words(pager)
             .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
-        let mut program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
-        // The same options as git sets, unless the user has set their own. For `less`: quit if the text fits on the
-        // screen, show colors, and leave the text on the screen afterwards.
-        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+        let mut program = Program::new(program).args(args).args([&path]).environment(Environment::Whole);
+        for (name, value) in VARIABLES {
             if std::env::var_os(name).is_none() {
                 program = program.variable(name, value);
             }
@@ -87,6 +87,11 @@ impl Pager {
         }
     }
 }
+
+/// The options of pagers, unless the user has set their own. For `less`, as for git: quit if the text fits on the screen, show
+/// colors, and leave the text on the screen afterwards. In addition, `less` and `more` say which keys go on and leave.
+const VARIABLES: [(&str, &str); 3] =
+    [("LESS", "-F -R -X -P?ethe end, q leaves:space goes on, q leaves.$"), ("MORE", "-d"), ("LV", "-c")];
 
 /// Keeps the temporary file of a rejected text, and adds its path to the error, so that the user's text is not lost.
 pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {

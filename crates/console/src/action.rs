@@ -8,6 +8,9 @@ use mcpkg_core::op::{Body, Call, Context, Domains, Effect, Entry, Reply};
 
 use crate::place::Place;
 
+/// The label of the key `E`, which opens a text in the user's own editor.
+pub const EDIT_OUTSIDE: &str = "edit in $EDITOR";
+
 /// A key that a screen or a row offers, and what it does.
 #[derive(Clone, Debug)]
 pub struct Action {
@@ -82,13 +85,15 @@ pub struct Invocation {
     /// The question to ask before the call runs. For an operation that destroys something, it replaces the operation's own
     /// question.
     pub question: Option<String>,
+    /// The question without a note.
+    unnoted: Option<String>,
     /// The name that you must type to confirm, because the call destroys something.
     pub destroys: Option<String>,
 }
 
 impl Invocation {
     pub fn new(words: &str) -> Self {
-        Self { words: words.to_owned(), options: Vec::new(), positional: Vec::new(), question: None, destroys: None }
+        Self { words: words.to_owned(), options: Vec::new(), positional: Vec::new(), question: None, unnoted: None, destroys: None }
     }
 
     /// Adds a positional argument.
@@ -126,18 +131,30 @@ impl Invocation {
     /// Makes [`Invocation::run`] ask this question first.
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {
-        Self { question: Some(question.into()), ..self }
+        let question = question.into();
+        Self { unnoted: Some(question.clone()), question: Some(question), ..self }
     }
 
-    /// Adds a note to a call that [decides](Invocation::decides), and repeats the note in the question. An empty note changes
-    /// nothing.
+    /// Gives a call that [decides](Invocation::decides) a note, and repeats the note in the question. It replaces an earlier
+    /// note. An empty note is none.
     #[must_use]
-    pub fn noting(self, note: &str) -> Self {
-        if note.is_empty() || !self.decides() {
+    pub fn noting(mut self, note: &str) -> Self {
+        if !self.decides() {
+            return self;
+        }
+        self.options.retain(|option| !option.starts_with("--note="));
+        self.question.clone_from(&self.unnoted);
+        if note.is_empty() {
             return self;
         }
         let question = self.question.as_ref().map(|question| format!("{question} Your note: {}", quote::text(note)));
         Self { question, ..self.option("--note", note) }
+    }
+
+    /// Returns what the call decides on, such as `consent 0198...`; `None` if it [decides](Invocation::decides) nothing.
+    pub fn decides_on(&self) -> Option<String> {
+        let noun = self.words.split(' ').next().filter(|_| self.decides())?;
+        Some(format!("{noun} {}", self.positional.first()?))
     }
 
     /// Makes the console ask the user to type `name` first. [`Invocation::run`] itself does not check the name.
@@ -161,7 +178,7 @@ impl Invocation {
         let entry = self.entry(context.domains).ok_or_else(|| missing(&self.words))?;
         let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true));
         let parsed = command.try_get_matches_from(self.words_after()).and_then(|matches| entry.from_shell(&matches));
-        Ok((entry, parsed.map_err(|error| Error::new(Code::InvalidArgument, first_line(&error)))?))
+        Ok((entry, parsed.map_err(|error| Error::new(Code::InvalidArgument, first_lines(&error)))?))
     }
 
     /// Runs the operation with `--dry-run`, so that it changes nothing. The audit trail (`events`) does not record it.
@@ -215,9 +232,11 @@ pub fn read(context: &Context, words: &str, arguments: Value) -> Result<Value> {
     Ok(entry.from_agent(arguments)?.run(context)?.into_value())
 }
 
-fn first_line(error: &clap::Error) -> String {
+fn first_lines(error: &clap::Error) -> String {
+    // A missing argument is named on a line of its own.
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
 }
 
 fn missing(words: &str) -> Error {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use mcpkg_base::error::Result;
+use mcpkg_base::quote;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
@@ -70,9 +71,10 @@ pub fn decided(call: &Invocation, data: &Value) -> Option<String> {
         }
         "consent approve" => {
             let agent = text(data, "asked_by");
-            Some(format!("Approved once, until {}: {what}. It runs when {agent} goes on", at(data)))
+            // The command comes last, because a narrow screen cuts the message.
+            Some(format!("Approved once, until {}. It runs when {agent} goes on: {what}", at(data)))
         }
-        "consent deny" if call.has("--note") => Some(format!("Denied, with your note: {what}")),
+        "consent deny" if call.has("--note") => Some(format!("Denied: {what}. The agent gets your note.")),
         _ => None,
     }
 }
@@ -116,6 +118,21 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     };
     let what = summary.split(" (").next().unwrap_or(summary);
     (what.to_owned(), effect(word))
+}
+
+/// The maximum number of characters of a value that identifies a request.
+const VALUE: usize = 24;
+
+/// Returns the first value that the request passes to its command, quoted and cut, to tell it from similar requests.
+pub fn first_value(data: &Value) -> Option<String> {
+    let arguments = &data["inputs"]["arguments"];
+    let given = ["with", "args", "inputs"].into_iter().find_map(|name| arguments[name].as_object());
+    let is_short = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
+    let value = given?.values().find(is_short)?;
+    let Some(text) = value.as_str() else { return Some(value.to_string()) };
+    let cut: String = text.chars().take(VALUE).collect();
+    let more = if cut.len() < text.len() { "..." } else { "" };
+    Some(quote::value(&Value::from(cut)) + more)
 }
 
 /// Returns the word to type to approve a destructive request. This is the last part of the URL's path if that part is

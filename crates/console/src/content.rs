@@ -5,7 +5,7 @@ use serde_json::Value;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use crate::action::{Action, Invocation, entry};
+use crate::action::{Action, EDIT_OUTSIDE, Invocation, entry};
 use crate::data::{number, rows, text, texts, time};
 use crate::diff as diffs;
 use crate::pages;
@@ -171,8 +171,9 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
 
 /// Returns the actions for a prompt. Both `e` and `E` open `$EDITOR`, because the console cannot edit prompts itself.
 fn prompt_actions(name: &str) -> Vec<Action> {
-    let edit = |key| Action::call(key, "edit", Invocation::new("prompt edit").with(name));
-    std::iter::once(edit('e')).chain(item_actions("prompt", name)).chain([edit('E')]).collect()
+    let edit = |key, label| Action::call(key, label, Invocation::new("prompt edit").with(name));
+    let (first, last) = (edit('e', "edit"), edit('E', EDIT_OUTSIDE));
+    std::iter::once(first).chain(item_actions("prompt", name)).chain([last]).collect()
 }
 
 /// Lists the kinds of items that `+` can create. Each row opens a form.
@@ -234,7 +235,8 @@ pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u
     let data = call.read(context)?;
     let diff = diffs::parse(text(&data, "diff"));
     let head = if diff.hunks() == 0 { vec![Line::plain("The text is the same.")] } else { Vec::new() };
-    Ok(Screen::diff(title, diff.named([&sides[0], &sides[1]]).under(head)))
+    let back = revisions.map(|(_, to)| back(noun, name, to));
+    Ok(Screen::diff(title, diff.named([&sides[0], &sides[1]]).under(head)).with(back))
 }
 
 /// Lists the revisions of an item. Each of them can be restored.
@@ -243,8 +245,6 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let now = context.clock.now();
     let row = |found: &Value| {
         let revision = number(found, "revision");
-        let question = format!("Bring back revision {revision} of {name}? It becomes the newest revision.");
-        let back = Invocation::new(&format!("{noun} restore")).with(name).with(revision.to_string()).asking(question);
         Row {
             id: revision.to_string(),
             cells: vec![
@@ -257,7 +257,7 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
                 0 | 1 => place_of(noun, name),
                 _ => Place::ItemDiff(noun.to_owned(), name.to_owned(), Some((revision - 1, revision))),
             }),
-            actions: vec![Action::call('b', "bring back", back)],
+            actions: vec![back(noun, name, revision)],
             is_heading: false,
         }
     };
@@ -269,6 +269,13 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
         ..List::default()
     };
     Ok(Screen::list(format!("Trail of {noun} {name}"), list))
+}
+
+/// Returns the action that brings back a revision of an item.
+fn back(noun: &str, name: &str, revision: u64) -> Action {
+    let question = format!("Bring back revision {revision} of {name}? It becomes the newest revision.");
+    let call = Invocation::new(&format!("{noun} restore")).with(name).with(revision.to_string()).asking(question);
+    Action::call('b', "bring back", call)
 }
 
 fn place_of(noun: &str, name: &str) -> Place {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
@@ -72,7 +72,10 @@ pub fn counted(changes: &[Change]) -> String {
 const VIEWS: &[&str] = &["by file", "by agent", "by module"];
 
 pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen> {
-    let changes = changes(context)?;
+    let changes = match changes(context) {
+        Err(error) if error.code() == Code::RootRequired => return Ok(nowhere()),
+        changes => changes?,
+    };
     let is_in = |change: &Change| match change.is_changed_on_disk {
         true => choice.adopted.contains(&change.path),
         false => !choice.out.contains(&change.path),
@@ -159,6 +162,19 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
     }
     actions.push(Action::open('b', "bring back", Place::Snapshots));
     Ok(Screen::list(title, list).with(actions).views(VIEWS))
+}
+
+/// Says what to do in a folder into which mcpkg does not deploy.
+fn nowhere() -> Screen {
+    let lines = [
+        "Nothing is deployed into this folder: it is your home folder, a folder above it, or an agent's own folder.",
+        "",
+        "q leaves the console. Start it again in the folder of your project:",
+        "  cd FOLDER && mcpkg console",
+        "To deploy from anywhere, bind the project to its folder once:",
+        "  cd FOLDER && mcpkg project select NAME --here",
+    ];
+    Screen::text("Deploy: not in this folder", lines.map(Line::plain).into())
 }
 
 impl Change {

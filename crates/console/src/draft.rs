@@ -5,7 +5,7 @@ use serde_json::Value;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use crate::action::{Action, Invocation};
+use crate::action::{Action, EDIT_OUTSIDE, Invocation};
 use crate::data::{number, text, texts};
 use crate::diff::{self as diffs, three};
 use crate::editor;
@@ -52,7 +52,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
         Action::call('d', "reject", Invocation::new("draft reject").with(id).asking(format!("Reject draft {name}?"))),
         Action::open('t', "what changes", Place::DraftDiff(id.to_owned(), Vec::new())),
         Action::note(),
-        Action::call('E', "edit", Invocation::new("draft edit").with(id)),
+        Action::call('E', EDIT_OUTSIDE, Invocation::new("draft edit").with(id)),
     ]
 }
 

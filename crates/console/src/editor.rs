@@ -70,8 +70,8 @@ fn planned(data: &Value) -> Vec<Line> {
     lines.push(Line::of(Tone::Strong, if head.is_empty() { "No steps" } else { &head }));
     for step in steps {
         let runs = match &step["will_run"] {
-            Value::Bool(true) => "yes",
-            Value::Bool(false) => "no",
+            Value::Bool(true) => "runs",
+            Value::Bool(false) => "skips",
             _ => "maybe",
         };
         let request = [text(step, "method"), text(step, "path")].join(" ");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use mcpkg_base::clock::from_rfc3339;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
@@ -95,30 +96,15 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         refused => Span::new(Tone::Bad, &refused.trim_start_matches("E_").replace('_', " ").to_lowercase()),
     };
     let is_done = text(event, "outcome") == "ok";
-    let mut actions: Vec<Action> = Vec::new();
-    if is_done {
-        actions.push(Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
-    }
-    let all = Following {
-        actor: text(event, "actor").to_owned(),
-        since: text(event, "at").to_owned(),
-        first: seq,
-        except: Vec::new(),
-        denied: Vec::new(),
-    };
-    let label = match text(event, "actor") {
-        "shell" => "undo the shell since here",
-        "console" => "undo the console since here",
-        _ => "undo this agent since here",
-    };
+    let mut actions = undos(event);
     if let Some(run) = run(event).filter(|_| is_done) {
         let others: Vec<String> = marked.iter().filter(|marked| *marked != run).cloned().collect();
         let more = (others.len() == marked.len()).then(|| run.to_owned());
         let marked: Vec<String> = others.into_iter().chain(more).collect();
         let place = if marked.is_empty() { Place::Feed } else { Place::Marked(marked) };
-        actions.push(Action::new(' ', "mark", Does::Replace(place)));
+        // Keep `U` last: its label is long, and the last row of a narrow screen has room for the first keys only.
+        actions.insert(actions.len() - 1, Action::new(' ', "mark", Does::Replace(place)));
     }
-    actions.push(Action::open('U', label, Place::Undo(Undo::By(all))));
     Row {
         id: seq.to_string(),
         cells: vec![
@@ -132,6 +118,28 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
         actions,
         is_heading: false,
     }
+}
+
+/// Returns the actions that undo an event, and everything that its actor did since. An event that cannot be undone has
+/// only the second one.
+fn undos(event: &Value) -> Vec<Action> {
+    let seq = event["seq"].as_i64().unwrap_or_default();
+    let all = Following {
+        actor: text(event, "actor").to_owned(),
+        since: text(event, "at").to_owned(),
+        first: seq,
+        except: Vec::new(),
+        denied: Vec::new(),
+    };
+    let label = match text(event, "actor") {
+        "shell" => "undo the shell since here",
+        "console" => "undo the console since here",
+        _ => "undo this agent since here",
+    };
+    // For an event that somebody changed later, the preview of the undo shows who.
+    let can_undo = matches!(text(event, "undo"), "in" | "stop");
+    let one = can_undo.then(|| Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
+    one.into_iter().chain([Action::open('U', label, Place::Undo(Undo::By(all)))]).collect()
 }
 
 const CAN_UNDO: &str = "u";
@@ -169,17 +177,42 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let mut lines = vec![
         field("what", &format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
         field("by", text(event, "actor")),
-        field("at", text(event, "at")),
+        field("at", &time(event, "at").map(|at| exact(at, context.clock.now())).unwrap_or_default()),
         field("project", text(event, "project")),
         field("outcome", text(event, "outcome")),
+        field("undo", &undo_of(context, event)),
     ];
-    lines.extend(match text(event, "undo") {
-        "in" => Some(field("undo", "u can undo it")),
-        "stop" => Some(field("undo", "somebody changed the item later; u shows who")),
-        _ => None,
-    });
     lines.extend(details(context, event));
-    Ok(Screen::text(format!("Feed > event {seq}"), lines))
+    Ok(Screen::text(format!("Feed > event {seq}"), lines).with(undos(event)))
+}
+
+/// Returns whether an event can be undone, and if not, why.
+fn undo_of(context: &Context, event: &Value) -> String {
+    if text(event, "undo") == "in" {
+        return "possible: press u".to_owned();
+    }
+    let preview = Invocation::new("undo").with(event["seq"].to_string()).preview(context);
+    let data = preview.map(|found| found.data.clone()).unwrap_or_default();
+    let changes = rows(&data, "changes");
+    let change = changes.iter().find(|change| text(change, "status") == text(event, "undo")).or(changes.first());
+    let why = change.map(|change| reason(context, change)).unwrap_or_default();
+    match text(event, "undo") {
+        "stop" => format!("{CHANGED_LATER} {}", if why.is_empty() { "somebody changed it later" } else { &why }),
+        _ if why.is_empty() => "not possible".to_owned(),
+        _ => format!("not possible: {why}"),
+    }
+}
+
+/// Returns what an undo does about a change, or why it leaves the change alone. Times are local.
+fn reason(context: &Context, change: &Value) -> String {
+    let later = &change["later"];
+    match time(later, "at").filter(|_| text(change, "status") == "stop") {
+        Some(at) => {
+            let at = exact(at, context.clock.now());
+            format!("{} changed it later, at {at} (event {})", text(later, "actor"), later["event"])
+        }
+        None => text(change, "undo").to_owned(),
+    }
 }
 
 /// Shows what the event did: the change that it made to a prompt, resource or workflow (`diff`), or the draft or consent
@@ -229,12 +262,13 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
 /// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` excludes or includes a change or a request. At
 /// first, requests are excluded.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
+    let short = |since: &str| from_rfc3339(since).map(|at| exact(at, context.clock.now())).unwrap_or_default();
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
         Undo::By(Following { actor, since, .. }) => (
             match actor.as_str() {
-                "shell" | "console" => format!("Feed > Undo what was done in the {actor} since {since}"),
-                _ => format!("Feed > Undo what {actor} did since {since}"),
+                "shell" | "console" => format!("Feed > Undo what was done in the {actor} since {}", short(since)),
+                _ => format!("Feed > Undo what {actor} did since {}", short(since)),
             },
             Invocation::new("undo").option("--by", actor).option("--since", since),
         ),
@@ -258,16 +292,17 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     };
     let row = |change: &Value| {
         let (word, tone) = match text(change, "status") {
-            "in" => ("IN", Tone::Good),
-            "stop" => ("STOP", Tone::Warning),
-            _ => ("--", Tone::Dim),
+            "in" => ("undone", Tone::Good),
+            "stop" => ("stop", Tone::Warning),
+            _ => ("left", Tone::Dim),
         };
+        let is_in = text(change, "status") == "in";
         let event = event_of(change);
         // For an excluded change, `found` names only its event, so take the subject from `whole`.
         let named =
             rows(&whole.data, "changes").iter().find(|change| out.contains(&event) && event_of(change) == event);
         let other = match undo {
-            Undo::By(following) if word == "IN" || out.contains(&event) => {
+            Undo::By(following) if is_in || out.contains(&event) => {
                 Some(following.switched(event, &out, change))
             }
             _ => None,
@@ -277,7 +312,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
             cells: vec![
                 Span::new(tone, word),
                 Span::plain(text(named.unwrap_or(change), "subject")),
-                Span::plain(text(change, "undo")),
+                Span::plain(&reason(context, change)),
             ],
             look: Some(Place::Event(event)),
             actions: other.map(|other| Action::switch(Place::Undo(Undo::By(other)))).into_iter().collect(),

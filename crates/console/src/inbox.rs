@@ -76,7 +76,7 @@ fn reply(context: &Context, waiting: &[Waiting], problems: Vec<String>) -> Reply
 fn cells(context: &Context, item: &Waiting) -> Vec<String> {
     let until = item.until.map(|at| crate::time::until(at, context.clock.now())).unwrap_or_default();
     let effect = item.effect.unwrap_or_default().to_owned();
-    vec![item.shown_kind(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
+    vec![item.shown_kind(), item.from.clone(), item.shown_what(), effect, until, item.show.clone()]
 }
 
 /// Returns the inbox screen, with what a survey of this machine found. Pass `None` while the survey is still running.
@@ -124,7 +124,7 @@ fn row(item: Waiting, now: Millis) -> Row {
         cells: vec![
             Span::new(tone, &item.shown_kind()),
             Span::new(Tone::Name, &item.from),
-            Span::plain(&item.what),
+            Span::plain(&item.shown_what()),
             Span::new(effect.1, effect.0),
             Span::new(Tone::Dim, &item.until.map(|at| crate::time::until(at, now)).unwrap_or_default()),
         ],

@@ -10,7 +10,7 @@ pub struct Meaning {
 }
 
 /// The number of keys, at the beginning of [`KEYS`], that work on every screen.
-const EVERYWHERE: usize = 17;
+const EVERYWHERE: usize = 18;
 
 /// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
@@ -24,16 +24,17 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: ": Ctrl-P", meaning: "palette: every screen, item and operation" },
     Meaning { keys: "/", meaning: "filter: all words, and none after a !; in a text, find" },
     Meaning { keys: "?", meaning: "keys of this place: type to filter, enter presses the marked one" },
-    Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character, found text" },
+    Meaning { keys: ". ,", meaning: "next, previous place to look at: hunk, finding, hidden character, found text" },
     Meaning { keys: "v", meaning: "next view; in the editor, text or form" },
     Meaning { keys: "c", meaning: "copy the shell command" },
-    Meaning { keys: "C", meaning: "copy the marked row, or the text of the pane that Tab chose" },
-    Meaning { keys: "y", meaning: "yes to the question line" },
+    Meaning { keys: "C", meaning: "copy the marked row, or after Tab the text beside it" },
+    Meaning { keys: "y", meaning: "yes, if there is a question; every other key means no" },
+    Meaning { keys: "Ctrl-U, Ctrl-W", meaning: "while typing on one line: clear it, delete a word" },
     Meaning { keys: "M", meaning: "mouse on or off" },
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply, select; for an uncertain step, done" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
-    Meaning { keys: "n", meaning: "a note to the agent that asked; a or d sends it" },
+    Meaning { keys: "n", meaning: "a note to the agent that asked; a or d sends it. Also while the question of a or d is shown" },
     Meaning {
         keys: "u",
         meaning: "undo this change (u in the feed: possible, !: changed later); in the editor, the last edit",
@@ -46,8 +47,8 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "s", meaning: "save; sync; for an uncertain step, skip" },
     Meaning { keys: "f", meaning: "fix; find changes" },
     Meaning { keys: "p", meaning: "plan" },
-    Meaning { keys: "r", meaning: "run; retry a step; in an undo, all in again" },
-    Meaning { keys: "z", meaning: "pause or resume" },
+    Meaning { keys: "r", meaning: "run; retry a step, or from a step; in an undo, all in again" },
+    Meaning { keys: "z", meaning: "pause, resume or retry a run" },
     Meaning { keys: "x", meaning: "stop what runs" },
     Meaning { keys: "space", meaning: "in or out: a file, a hunk, a change; mark a run; in a form, the next value" },
     Meaning { keys: "m", meaning: "mark a diff as reviewed, for yourself" },

@@ -31,7 +31,11 @@ pub fn all(context: &Context) -> Result<Screen> {
                 Span::new(Tone::Name, entry.cli[..entry.cli.len() - 1].join(" ").as_str()),
                 Span::plain(entry.about),
             ],
-            look: Some(Place::List(words.clone())),
+            // A list of something that has to be named first opens as a form.
+            look: Some(match needs_arguments(entry) {
+                true => Place::Form(words.clone()),
+                false => Place::List(words.clone()),
+            }),
             id: words,
             ..Row::default()
         }
@@ -64,25 +68,12 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let Some(first) = tables.first() else {
         return Ok(Screen::text(title, found.iter().flat_map(reply::lines).collect()));
     };
-    let has = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).is_some();
-    let can_show = has("show");
-    let ender = ENDERS.into_iter().find(|verb| has(verb));
-    let can_select = has("select");
-    let can_run = taking(context, noun).next().is_some();
+    let can_show = has(context, noun, "show");
+    let acts = actions(context, noun);
     // `project list` has a first column without a heading, which marks the selected project.
     let named = first.columns.iter().position(|heading| !heading.is_empty()).unwrap_or_default();
     let row = |cells: &Vec<String>| {
         let name = cells.get(named).cloned().unwrap_or_default();
-        let ends = ender.map(|verb| {
-            let call = Invocation::new(&format!("{noun} {verb}")).with(&name).destroying(&name);
-            let call = call.asking(format!("Run `mcpkg {noun} {verb} {name}`?"));
-            Action::call('D', verb, call)
-        });
-        let selects = can_select.then(|| {
-            let question = format!("Select {noun} {name}? Agents and commands then use it too.");
-            Action::call('a', "select", Invocation::new(&format!("{noun} select")).with(&name).asking(question))
-        });
-        let runs = can_run.then(|| Action::open('r', "run", Place::Verbs(noun.to_owned(), name.clone())));
         Row {
             id: name.clone(),
             cells: cells
@@ -90,24 +81,50 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
                 .enumerate()
                 .map(|(at, cell)| Span::new(if at == named { Tone::Name } else { Tone::Plain }, cell))
                 .collect(),
+            actions: acts(&name),
             look: can_show.then(|| Place::Shown(noun.to_owned(), name)),
-            actions: selects.into_iter().chain(runs).chain(ends).collect(),
             is_heading: false,
         }
     };
     let mut rows: Vec<Row> = tables.iter().flat_map(|table| &table.rows).map(row).collect();
     rows.extend(has_more.then(|| pages::more("rows")));
     let title = pages::titled(&title, &rows);
-    let list = List {
-        columns: first.columns,
-        rows,
-        empty: "Nothing here yet. + creates one.",
-        is_narrow: false,
-        ..List::default()
-    };
-    let maker = MAKERS.into_iter().find(|verb| has(verb));
+    let maker = MAKERS.into_iter().find(|verb| has(context, noun, verb));
+    let empty = if maker.is_some() { "Nothing here yet. + creates one." } else { "Nothing here yet." };
+    let list = List { columns: first.columns, rows, empty, is_narrow: false, ..List::default() };
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))
+}
+
+/// Returns whether there is a command `NOUN VERB`.
+fn has(context: &Context, noun: &str, verb: &str) -> bool {
+    entry(context.domains, &format!("{noun} {verb}")).is_some()
+}
+
+/// Returns a function that makes the actions for a row of a list, from the row's name.
+fn actions<'n>(context: &Context, noun: &'n str) -> impl Fn(&str) -> Vec<Action> + use<'n> {
+    let ender = ENDERS.into_iter().find(|verb| has(context, noun, verb));
+    let (can_select, can_run) = (has(context, noun, "select"), taking(context, noun).next().is_some());
+    move |name| {
+        let ends = ender.map(|verb| {
+            let call = Invocation::new(&format!("{noun} {verb}")).with(name).destroying(name);
+            let call = call.asking(format!("Run `mcpkg {noun} {verb} {name}`?"));
+            Action::call('D', verb, call)
+        });
+        let selects = can_select.then(|| {
+            let question = format!("Select {noun} {name}? Agents and commands then use it too.");
+            Action::call('a', "select", Invocation::new(&format!("{noun} select")).with(name).asking(question))
+        });
+        let runs = can_run.then(|| Action::open('r', "run", Place::Verbs(noun.to_owned(), name.to_owned())));
+        selects.into_iter().chain(runs).chain(ends).collect()
+    }
+}
+
+/// Returns whether a command cannot run without arguments.
+fn needs_arguments(entry: &'static Entry) -> bool {
+    let mut command = entry.augment(clap::Command::new("mcpkg"));
+    command.build();
+    command.get_arguments().any(clap::Arg::is_required_set)
 }
 
 /// Lists the commands that take the name of an item. Each row opens a form that already contains the name.
@@ -161,7 +178,7 @@ fn has_pages(context: &Context, words: &str) -> bool {
 /// Shows the output of `NOUN show NAME`.
 pub fn shown(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let found = Invocation::new(&format!("{noun} show")).with(name).run(context)?;
-    Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found)))
+    Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found)).with(actions(context, noun)(name)))
 }
 
 fn table(body: &Body) -> Option<&Table> {

@@ -1,19 +1,30 @@
 //! Maps each [`Place`] to the function that builds its screen.
 
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 
 use crate::form::Form;
-use crate::place::{Choice, Part, Place};
-use crate::screen::{Body, Screen};
+use crate::place::{Choice, Part, Place, ROOTS};
+use crate::screen::{Body, Line, Screen};
 use crate::survey::{self, Survey};
 use crate::{
     answers, ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, proposal, run, sessions,
     snapshots, workflows,
 };
 
-/// Builds the screen of a place.
+/// Builds the screen of a place. A place that needs a project says how to select one if none is selected.
 pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
+    let root = ROOTS.iter().find(|(_, _, root)| root == place);
+    match (built(place, context, part), root) {
+        (Err(error), Some((_, name, _))) if error.code() == Code::NoProject => {
+            let lines = ["No project is selected.", "All > project lists the projects: a selects one, + creates one."];
+            Ok(Screen::text(format!("{name}: no project"), lines.map(Line::plain).into()))
+        }
+        (built, _) => built,
+    }
+}
+
+fn built(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
     let view = part.view;
     match place {
         Place::Inbox => inbox::screen(context, Some(&Survey::new(context))),

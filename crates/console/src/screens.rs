@@ -1,5 +1,6 @@
 //! The names of the screens, with the keys that each screen has in addition to the common ones. The docs list them.
 
+use crate::action::EDIT_OUTSIDE;
 use crate::place::Place;
 
 /// A screen, with the keys that its rows, hunks and texts may offer, and a label for each key.
@@ -30,7 +31,7 @@ pub const SCREENS: &[Keys] = &[
             ('d', "take back"),
             ('n', "note"),
             ('e', "edit"),
-            ('E', "edit"),
+            ('E', EDIT_OUTSIDE),
             ('t', "what changes"),
             ('s', "sync"),
             ('z', "pause"),
@@ -49,7 +50,7 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Draft",
         "a workflow that an agent proposes, and its findings",
-        &[('e', "edit"), ('E', "edit"), ('t', "what changes"), ('a', "approve"), ('d', "reject"), ('n', "note")],
+        &[('e', "edit"), ('E', EDIT_OUTSIDE), ('t', "what changes"), ('a', "approve"), ('d', "reject"), ('n', "note")],
     ),
     screen(
         "Draft: what changes",
@@ -60,7 +61,7 @@ pub const SCREENS: &[Keys] = &[
             ('d', "reject"),
             ('n', "note"),
             ('e', "edit"),
-            ('E', "edit"),
+            ('E', EDIT_OUTSIDE),
             ('m', "reviewed"),
         ],
     ),
@@ -84,14 +85,18 @@ pub const SCREENS: &[Keys] = &[
             ('\n', "more"),
         ],
     ),
-    screen("Event", "one change: who, when, and the difference", &[]),
+    screen(
+        "Event",
+        "one change: who, when, and the difference",
+        &[('u', "undo"), ('U', ALL), ('U', ALL_OF_SHELL), ('U', ALL_OF_CONSOLE)],
+    ),
     screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
     screen(
         "Content",
         "prompts, skills, instructions and resources, and what was deleted",
         &[
             ('e', "edit"),
-            ('E', "edit"),
+            ('E', EDIT_OUTSIDE),
             ('t', "trail"),
             ('D', "delete"),
             ('b', "bring back"),
@@ -103,10 +108,10 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Item",
         "the text of an item, or what each agent gets from it",
-        &[('e', "edit"), ('E', "edit"), ('t', "trail"), ('D', "delete")],
+        &[('e', "edit"), ('E', EDIT_OUTSIDE), ('t', "trail"), ('D', "delete")],
     ),
     screen("Trail", "the revisions of an item, the newest first", &[('b', "bring back")]),
-    screen("Revision", "what one revision changed", &[]),
+    screen("Revision", "what one revision changed", &[('b', "bring back")]),
     screen(
         "Deploy",
         "each file that a deploy would write, and what each session loads",
@@ -121,7 +126,7 @@ pub const SCREENS: &[Keys] = &[
         "saved workflows, runs and drafts; the keys of a row are those of the screen that enter opens",
         &[
             ('e', "edit"),
-            ('E', "edit"),
+            ('E', EDIT_OUTSIDE),
             ('r', "run"),
             ('p', "plan"),
             ('t', "trail"),
@@ -145,7 +150,7 @@ pub const SCREENS: &[Keys] = &[
         "the text of a workflow, or what it would do",
         &[
             ('e', "edit"),
-            ('E', "edit"),
+            ('E', EDIT_OUTSIDE),
             ('r', "run"),
             ('p', "plan"),
             ('t', "trail"),
@@ -187,7 +192,18 @@ pub const SCREENS: &[Keys] = &[
         ],
     ),
     screen("Commands", "the commands that take the marked name; enter opens a form", &[]),
-    screen("Shown", "one row of a list, as its `show` command prints it", &[]),
+    screen(
+        "Shown",
+        "one row of a list, as its `show` command prints it",
+        &[
+            ('a', "select"),
+            ('r', "run"),
+            ('D', "delete"),
+            ('D', "remove"),
+            ('D', "uninstall"),
+            ('D', "revoke"),
+        ],
+    ),
     screen("Palette", "every screen, item and operation", &[('\n', "more")]),
 ];
 

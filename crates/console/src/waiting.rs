@@ -30,6 +30,10 @@ pub struct Waiting {
     /// proposed change.
     pub from: String,
     pub what: String,
+    /// The first value of a request, which tells it from requests for the same command. Requests that are folded into
+    /// one item have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// The effect of a request: `reads`, `writes` or `destroys`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<&'static str>,
@@ -59,6 +63,7 @@ impl Waiting {
             from: from.to_owned(),
             id: format!("{kind} {what}"),
             what,
+            value: None,
             effect: None,
             until: None,
             project: None,
@@ -73,6 +78,14 @@ impl Waiting {
     pub fn shown_kind(&self) -> String {
         let kind = self.kind.to_uppercase();
         if self.count > 1 { format!("{kind} x{}", self.count) } else { kind }
+    }
+
+    /// Returns what the item is about, with the value of a request: `Run shop:apps:create "web"`.
+    pub fn shown_what(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{} {value}", self.what),
+            None => self.what.clone(),
+        }
     }
 }
 
@@ -135,6 +148,7 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
                 "approved" => format!("{what} (APPROVED, not used)"),
                 _ => what,
             },
+            value: consent::first_value(request),
             effect: Some(effect),
             until: time(request, "expires_at"),
             project,
@@ -152,9 +166,9 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
         let is_equal =
             |known: &&mut Waiting| (&known.from, &known.what, known.effect) == (&item.from, &item.what, item.effect);
         match items.iter_mut().find(is_equal).filter(|_| is_read) {
-            Some(known) if known.until <= item.until => known.count += 1,
+            Some(known) if known.until <= item.until => (known.count, known.value) = (known.count + 1, None),
             // The equal request that expires first stands for all.
-            Some(known) => *known = Waiting { count: known.count + 1, ..item },
+            Some(known) => *known = Waiting { count: known.count + 1, value: None, ..item },
             None => items.push(item),
         }
     }
@@ -171,6 +185,7 @@ fn runs(context: &Context) -> Result<Vec<Waiting>> {
             count: 1,
             from: text(run, "by").to_owned(),
             what: format!("{} {state}", text(run, "name")),
+            value: None,
             effect: None,
             until: None,
             project: None,
@@ -205,6 +220,7 @@ fn drafts(context: &Context) -> Result<Vec<Waiting>> {
             count: 1,
             from: text(found, "proposed_by").to_owned(),
             what: format!("{}, {state}: {findings}", text(found, "workflow")),
+            value: None,
             effect: None,
             until: None,
             project: Some(text(found, "project").to_owned()),
@@ -232,6 +248,7 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
                 origin => origin.to_owned(),
             },
             what: format!("{} of {}", text(found, "action"), text(found, "module_id")),
+            value: None,
             effect: None,
             until: None,
             project: None,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use crate::action::{Action, Invocation};
+use crate::action::{Action, EDIT_OUTSIDE, Invocation};
 use crate::data::{number, text};
 use crate::pages;
 use crate::place::{Part, Place, Text};
@@ -106,7 +106,7 @@ fn actions(name: &str) -> Vec<Action> {
             "delete",
             Invocation::new("workflow delete").with(name).destroying(name).asking(format!("Delete workflow {name}?")),
         ),
-        Action::call('E', "edit", Invocation::new("workflow edit").with(name)),
+        Action::call('E', EDIT_OUTSIDE, Invocation::new("workflow edit").with(name)),
     ]
 }
 

@@ -137,13 +137,14 @@ pub const DOMAIN: Domain = Domain {
         items: &[&draft::undo::Drafts],
         lasting: &[
             ("ask", "an agent's run cannot be undone; undo its drafts"),
-            ("command.run", "a run's effects outside cannot be undone"),
-            ("execute", "a run's effects outside cannot be undone"),
+            ("command.run", OUTSIDE),
+            ("execute", OUTSIDE),
             ("plugin.check", "it recorded the tools that the plugin has"),
             ("workflow", "restore an earlier revision with `mcpkg workflow restore`"),
+            ("workflow.create", "delete it with `mcpkg workflow delete`"),
             ("workflow.env", "set it again with `mcpkg workflow env`"),
             ("workflow.policy", "set it again with `mcpkg workflow policy`"),
-            ("workflow.run", "a run's effects outside cannot be undone"),
+            ("workflow.run", OUTSIDE),
         ],
         ..Undo::NOTHING
     },
@@ -154,6 +155,9 @@ pub const DOMAIN: Domain = Domain {
     },
     ..Domain::EMPTY
 };
+
+/// The reason why an undo leaves a run alone.
+const OUTSIDE: &str = "what a run did outside mcpkg cannot be undone";
 
 /// Returns the name of an enum value, which is the same in the shell and in JSON.
 fn word(value: impl ValueEnum) -> String {

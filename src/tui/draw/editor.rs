@@ -66,12 +66,13 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
 }
 
 /// Returns the keys and their labels. The footer has room for the first ones, and the help lists all.
-pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
-    match (&editor.lower, editor.half) {
+pub fn keys(editor: &Editor) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let can_fix = editor.finding().is_some_and(|(_, finding)| finding.fix.is_some());
+    let all: &[_] = match (&editor.lower, editor.half) {
         (Lower::Picker(picking), _) if picking.is_search() => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
         (Lower::Picker(_), _) => &[("enter", "pick"), ("e", "type a value"), ("/", "search"), ("esc", "close")],
-        (Lower::Lost(_), _) => &[("y", "throw away"), ("PgDn", "more"), ("esc", "keep")],
-        (Lower::Difference(_), _) => &[("y", "save"), ("PgDn", "more"), ("esc", "back")],
+        (Lower::Lost(_), _) => &[("y", "throw away"), ("PgDn", "more")],
+        (Lower::Difference(_), _) => &[("y", "save"), ("PgDn", "more")],
         (Lower::Meanwhile(_), _) => &[("a", "take in theirs"), ("s", "save over"), ("PgDn", "more"), ("esc", "edit")],
         (_, Half::Form) => &[
             ("enter", "pick"),
@@ -99,7 +100,8 @@ pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
             ("E", "edit in $EDITOR"),
             ("D", "throw away"),
         ],
-    }
+    };
+    all.iter().copied().filter(move |(key, _)| *key != "f" || can_fix)
 }
 
 /// Returns the number of findings for the title, such as `1 error, 4 warnings`, or `checking...`.

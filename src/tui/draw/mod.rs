@@ -95,6 +95,11 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
     let state = words.join(" ");
     let room = usize::from(width).saturating_sub(state.width() + 3);
     let title = format!(" {}", mcpkg_base::marks::line(&title));
+    let title = match title.width() > room && level.place == Place::Inbox {
+        // `Inbox: 9 wait for you, the first until 13:48` -> `Inbox: 9, the first until 13:48`
+        true => title.replacen(" wait for you", "", 1).replacen(" waits for you", "", 1),
+        false => title,
+    };
     let title = cut(&title, room, app.is_ascii);
     let blank = usize::from(width).saturating_sub(title.width() + state.width() + 1);
     let second = Line::from(vec![
@@ -135,9 +140,10 @@ fn footer(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         )),
         (None, None) => Line::default(),
     };
-    let keys = match app.asking.is_some() {
-        true => Line::default(),
-        false => keys(app, width),
+    let keys = match &app.asking {
+        Some(asking) if asking.is_read && asking.is_typed() => Line::raw(" enter go on  esc cancel"),
+        Some(_) => Line::default(),
+        None => keys(app, width),
     };
     match is_small {
         true if app.asking.is_some() || app.message.is_some() => vec![message],
@@ -162,11 +168,14 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
             let typed = mcpkg_base::marks::line(&asking.typed).into_owned();
             Line::from(vec![Drawn::styled(format!(" {text} "), strong), Drawn::raw(typed), Drawn::styled("_", strong)])
         }
+        None if asking.question.call.as_ref().is_some_and(mcpkg_console::Invocation::decides) => {
+            Line::from(Drawn::styled(" y yes, n add a note first, other keys no", strong))
+        }
         None => Line::from(Drawn::styled(" y yes, other keys no", strong)),
     }
 }
 
-/// Returns the line of keys: at most five of this screen and, if there is room, the filter, help and palette keys. While
+/// Returns the line of keys: at most five of this screen, the help key and, if there is room, the filter and palette keys. While
 /// the user types, returns the keys that end or help typing.
 fn keys(app: &App, width: usize) -> Line<'static> {
     let typing = |text: &str| {
@@ -186,7 +195,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         Typing::Note => {
             // A long note shows its end, where the cursor is.
             let room = width.saturating_sub(" TYPING  note: _   enter keep  esc stop".width());
-            let note = mcpkg_base::marks::line(&app.note);
+            let note = mcpkg_base::marks::line(app.note());
             let mut end = note.as_ref();
             while end.width() > room {
                 end = &end[end.chars().next().map_or(0, char::len_utf8)..];
@@ -200,6 +209,10 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         Typing::Nothing => {}
     }
     let is_editor = app.level().editor.is_some();
+    if app.level().editor.as_ref().is_some_and(|editor| editor.question().is_some()) {
+        // The message above names the keys that answer. All others mean no.
+        return Line::raw(" PgDn more");
+    }
     let mut keys = offered(app);
     if app.failure.is_some() {
         keys.retain(|(key, _)| key != "enter");
@@ -209,12 +222,13 @@ fn keys(app: &App, width: usize) -> Line<'static> {
     let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
     let left = |count: usize| format!(" {}", shown[..count].join("  "));
     let room = |right: &str| width.saturating_sub(right.width() + 1);
-    let (all, help) = ("/ filter  ? keys  : palette ", "? keys ");
+    let has_filter = app.level().has_filter() && !keys.iter().any(|(key, _)| key == "/");
+    let all = if has_filter { "/ filter  ? keys  : palette " } else { "? keys  : palette " };
+    let help = "? keys ";
     // If not all keys fit, leave out the last ones, but keep `? keys`, which lists all of them.
     let (left, right) = match left(shown.len()) {
         left if left.width() <= room(all) => (left, all),
         left if left.width() <= room(help) => (left, help),
-        left if left.width() <= width => (left, ""),
         _ => (left((0..shown.len()).rfind(|count| left(*count).width() <= room(help)).unwrap_or_default()), help),
     };
     let gap = width.saturating_sub(left.width() + right.width());
@@ -226,7 +240,7 @@ pub fn offered(app: &App) -> Vec<(String, String)> {
     let level = app.level();
     let mut keys: Vec<(String, String)> = Vec::new();
     if let Some(editor) = &level.editor {
-        keys.extend(editor::keys(editor).iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())));
+        keys.extend(editor::keys(editor).map(|(key, label)| (key.to_owned(), label.to_owned())));
     } else if matches!(level.place, Place::Ask(_)) {
         for (key, label) in [("e", "write"), ("enter", "choose, open"), ("r", "run"), ("x", "stop"), ("c", "copy")] {
             keys.push((key.to_owned(), label.to_owned()));
@@ -272,7 +286,12 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     if level.has_columns() {
         level.split(level.is_split.unwrap_or(area.width >= BESIDE));
     }
-    let level = &*level;
+    let note = app.decides_with();
+    let level = app.level();
+    let area = match level.shown.screen().map(|screen| &screen.body) {
+        Some(Body::Text(_) | Body::Diff(_)) => noted(frame, note, area, is_ascii),
+        _ => area,
+    };
     let page = match &level.shown {
         Shown::Loading => rows,
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
@@ -284,20 +303,28 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
             Body::Diff(found) => diff::draw(frame, found, level, true, area, is_ascii),
             Body::Form(form) => text::form(frame, form, level.field, is_filling, area, is_ascii),
             Body::Editor(_) => rows,
-            Body::List(found) => panes(frame, level, found, area, is_small, is_ascii),
+            Body::List(found) => panes(frame, level, found, note, area, is_small, is_ascii),
         },
     };
     app.page = page.max(1);
 }
 
 /// Draws a list with its preview to the right of it or below it. On a small terminal, draws only the focused pane.
-fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
+fn panes(
+    frame: &mut Frame<'_>,
+    level: &Level,
+    found: &List,
+    note: &str,
+    area: Rect,
+    is_small: bool,
+    is_ascii: bool,
+) -> usize {
     let is_palette = level.place == Place::Palette;
     let can_look = |row: &Row| row.look.as_ref().is_some_and(Place::has_preview);
     let has_preview = !is_palette && found.rows.iter().any(can_look);
     if !has_preview || is_small {
         return match level.in_preview {
-            true => preview(frame, level, area, is_ascii),
+            true => preview(frame, level, note, area, is_ascii),
             false => list::draw(frame, level, found, area, is_ascii),
         };
     }
@@ -330,11 +357,24 @@ fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_smal
     };
     frame.render_widget(Paragraph::new(rules).style(style(Tone::Dim)), line);
     let of_list = list::draw(frame, level, found, first, is_ascii);
-    let of_preview = preview(frame, level, second, is_ascii);
+    let of_preview = preview(frame, level, note, second, is_ascii);
     if level.in_preview { of_preview } else { of_list }
 }
 
-fn preview(frame: &mut Frame<'_>, level: &Level, area: Rect, is_ascii: bool) -> usize {
+/// Draws the user's note about the request, if there is one, and returns the rest of the area.
+fn noted(frame: &mut Frame<'_>, note: &str, area: Rect, is_ascii: bool) -> Rect {
+    if note.is_empty() {
+        return area;
+    }
+    let lines = [mcpkg_console::screen::Line::of(Tone::Warning, "Your note, sent with a or d: ").then(Tone::Plain, note)];
+    let height = u16::try_from(text::height(&lines, area.width, is_ascii)).unwrap_or(u16::MAX).min(area.height / 3);
+    let [above, below] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
+    text::draw(frame, &lines, 0, above, is_ascii);
+    below
+}
+
+fn preview(frame: &mut Frame<'_>, level: &Level, note: &str, area: Rect, is_ascii: bool) -> usize {
+    let area = noted(frame, note, area, is_ascii);
     match &level.preview {
         Shown::Loading => usize::from(area.height),
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),

@@ -204,7 +204,7 @@ fn only_y_after_the_end_was_seen_means_yes() {
         let (answer, answered) = mpsc::channel();
         let lines = (0..60).map(|line| Line::quoted(&format!("line {line}"))).collect();
         let (text, name) = ("Consent to it?".to_owned(), name.map(str::to_owned));
-        app.update(Message::Asked(Question { lines, text, is_line: false, name, answer }));
+        app.update(Message::Asked(Question { lines, text, is_line: false, name, call: None, answer }));
         answered
     };
     let mut app = inbox();

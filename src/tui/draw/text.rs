@@ -35,8 +35,8 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
     lines.iter().map(|line| wrapped(line, width, is_ascii).len()).sum()
 }
 
-/// Wraps a line at the width: between words or, in a quoted line, at exactly the width, so that no blanks are lost. Each
-/// row of a quoted line starts with a bar, so that quoted text cannot imitate the console's own text.
+/// Wraps a line at the width, between words. A quoted line keeps all its blanks, and is cut at the width where there are
+/// none. Each row of a quoted line starts with a bar, so that quoted text cannot imitate the console's own text.
 pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     let marked;
     let line = match marks_words(is_ascii) && line.spans.iter().any(|span| span.tone == Tone::Changed) {
@@ -57,7 +57,7 @@ pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'stat
     let mut rows = Vec::new();
     let mut from = 0;
     loop {
-        let to = row_end(&cells, from, room, !line.is_quoted);
+        let to = row_end(&cells, from, room, line.is_quoted);
         let mut row = vec![Drawn::styled(bar, style(Tone::Dim))];
         for piece in cells[from..to].chunk_by(|(_, one), (_, other)| one == other) {
             row.push(Drawn::styled(piece.iter().map(|(c, _)| *c).collect::<String>(), style(piece[0].1)));
@@ -79,14 +79,24 @@ fn marks_words(is_ascii: bool) -> bool {
     is_ascii || Colored::ansi_color_disabled_memoized()
 }
 
-/// Returns the end of the row that starts at `from`. With `between_words`, the end is after the last word that fits.
-fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool) -> usize {
+/// A quoted row ends between words only if that fills at least this part of its width. So a long word, such as a JSON text,
+/// begins on the row of the words before it.
+const FILLED: usize = 3;
+
+/// Returns the end of the row that starts at `from`: after the last word that fits. In a quoted line, the blank after that
+/// word is on the same row.
+fn row_end(cells: &[(char, Tone)], from: usize, room: usize, is_quoted: bool) -> usize {
     let mut used = 0;
     for (at, (c, _)) in cells.iter().enumerate().skip(from) {
         used += c.width().unwrap_or(0);
         if used > room {
-            let blank = cells[from..at].iter().rposition(|(c, _)| *c == ' ').filter(|_| between_words);
-            return blank.map_or(at, |blank| from + blank).max(from + 1);
+            let blank = cells[from..at].iter().rposition(|(c, _)| *c == ' ');
+            let end = match is_quoted {
+                true if *c == ' ' => None,
+                true => blank.filter(|blank| *blank >= room / FILLED).map(|blank| blank + 1),
+                false => blank,
+            };
+            return end.map_or(at, |end| from + end).max(from + 1);
         }
     }
     cells.len()

@@ -97,7 +97,7 @@ fn an_undo_that_was_done_leads_back_to_the_feed() {
     press(&mut app, KeyCode::Char('a'));
     let (answer, _answered) = mpsc::channel();
     let text = "Undo 3 changes?".to_owned();
-    app.update(Message::Asked(Question { lines: Vec::new(), text, is_line: false, name: None, answer }));
+    app.update(Message::Asked(Question { lines: Vec::new(), text, is_line: false, name: None, call: None, answer }));
     let text = frame(&mut app, 80, 24);
     assert!(text.contains("WAITING FOR YOU") && !text.contains("RUNNING"), "{text}");
     press(&mut app, KeyCode::Char('y'));
@@ -171,9 +171,9 @@ fn a_decision_is_reported_with_its_limit_and_its_note_first() {
         frame(&mut app, 80, 24)
     };
     let text = done(Invocation::new("consent approve").with("1"));
-    assert!(text.contains(" Approved once, until ") && text.contains(": Run shop:apps:create. It runs when"), "{text}");
+    assert!(text.contains(" Approved once, until ") && text.contains(". It runs when mcp:codex goes on: Run "), "{text}");
     let text = done(Invocation::new("consent deny").option("--note", "no").with("1"));
-    assert!(text.contains(" Denied, with your note: Run shop:apps:create"), "{text}");
+    assert!(text.contains(" Denied: Run shop:apps:create. The agent gets your note."), "{text}");
 }
 
 #[test]

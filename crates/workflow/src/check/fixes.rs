@@ -40,6 +40,14 @@ impl Book<'_> {
         Some(Fix { text: scalar(value, self.text().get(span.bytes())?), span })
     }
 
+    /// Returns the fix that replaces the first key of a path. `path` is the byte range of the path inside a scalar.
+    pub(super) fn fix_first(&self, pointer: &str, path: &Range<usize>, old: &str, new: &str) -> Option<Fix> {
+        let written = self.text().get(self.part(pointer, path)?.bytes())?;
+        let start = path.start + usize::from(written.starts_with('.'));
+        let is_first = written.trim_start_matches('.').starts_with(old);
+        self.fix_inside(pointer, &(start..start + old.len()), new).filter(|_| is_first)
+    }
+
     /// Returns the fix that replaces the last key of a path. `path` is the byte range of the path inside a scalar.
     pub(super) fn fix_last(&self, pointer: &str, path: &Range<usize>, old: &str, new: &str) -> Option<Fix> {
         let written = self.text().get(self.part(pointer, path)?.bytes())?;

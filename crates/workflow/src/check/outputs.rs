@@ -18,8 +18,17 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             let Root::Step(id) = &path.root else { continue };
             let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
             let Some((kind, message, hint)) = look(contract, id, &path.segments) else { continue };
-            let fix = field_meant(contract, &path.segments);
-            let fix = fix.and_then(|(last, name)| book.fix_last(&used.pointer, &path.segments_at, last, name));
+            // `steps.create.outptu.id`: the path names a field because its first word is not `output`.
+            let word = path.segments.first().filter(|_| !path.says_output).and_then(|first| match first {
+                Segment::Key(word) => meant(word, ["output"]).map(|meant| (word, meant)),
+                Segment::Index(_) => None,
+            });
+            let fix = match word {
+                Some((word, meant)) => book.fix_first(&used.pointer, &path.segments_at, word, meant),
+                None => field_meant(contract, &path.segments)
+                    .and_then(|(last, name)| book.fix_last(&used.pointer, &path.segments_at, last, name)),
+            };
+            let hint = word.map(|(_, meant)| format!("did you mean `{meant}`?")).or(hint);
             let found = book.inside(kind, &used.pointer, &path.segments_at, message);
             (found.hint, found.fix) = (hint, fix);
         }

@@ -71,8 +71,10 @@ impl Operation for Import {
     const LISTS: Option<&'static str> = Some("workflows");
     type Output = NoOutput;
 
+    /// Returns the names of the files, for a refused import. An import that wrote has the names of the workflows instead.
     fn subject(&self) -> String {
-        self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+        let name = |path: &PathBuf| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
+        self.paths.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -98,7 +100,7 @@ impl Operation for Import {
         let mut revisions = Vec::new();
         let (done, project) = match self.dry_run {
             true => context.read(look)?,
-            false => context.write("workflow.import", &self.subject(), |db, project, author| {
+            false => context.write("workflow.import", &workflow_names(&files, &self.subject()), |db, project, author| {
                 let (done, name) = look(db, project)?;
                 let message = self.message.as_deref();
                 let written = files.iter().zip(&done);
@@ -295,6 +297,12 @@ impl Import {
         let workflows: Vec<Value> = files.iter().zip(done).enumerate().map(row).collect();
         json!({ "project": project, "dry_run": self.dry_run, "workflows": workflows, "left_out": left_out })
     }
+}
+
+/// Returns the names of the workflows in the files; `other` if there are none.
+fn workflow_names(files: &[File], other: &str) -> String {
+    let names: Vec<&str> = files.iter().map(|file| file.model.name.as_str()).collect();
+    if names.is_empty() { other.to_owned() } else { names.join(" ") }
 }
 
 fn table(files: &[File], done: &[Standing]) -> Table {

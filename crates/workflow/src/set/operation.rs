@@ -52,7 +52,7 @@ impl Operation for Set {
     const CLI: &'static [&'static str] = &["workflow", "set"];
     const TITLE: &'static str = "Change a value in a workflow's text";
     const ABOUT: &'static str =
-        "Change, add or remove one value in a workflow's text, and keep its comments and formatting";
+        "Print a workflow's text with one value changed, added or removed, and with its comments and formatting";
     const HELP: &'static str = "Prints the changed text; --write changes the file instead. NAME is the name of a workflow in the \
         project, whose stored text does not change: pipe the output to `mcpkg workflow import - --update` to store it. In quotes, \
         a value is always text: '\"inputs.app\"'.";

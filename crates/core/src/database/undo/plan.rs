@@ -198,7 +198,10 @@ impl Planner<'_, '_> {
         let lost: BTreeSet<&str> =
             changes.iter().map(|change| change.kind.as_str()).filter(|kind| self.how(kind).is_none()).collect();
         for kind in &lost {
-            self.lines.push(out(self.reason(kind).unwrap_or_else(|| no_history(kind))));
+            // An item that the event created has no earlier state to bring back.
+            let is_new = changes.iter().filter(|change| change.kind == *kind).all(|change| change.before.is_empty());
+            let reason = if is_new { self.reason(&format!("{kind}.create")) } else { self.reason(kind) };
+            self.lines.push(out(reason.unwrap_or_else(|| no_history(kind))));
         }
         if !any && lost.is_empty() {
             self.lines.push(out(self.unrecorded(event)));

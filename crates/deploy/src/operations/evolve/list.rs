@@ -41,7 +41,7 @@ impl Operation for List {
             let (state, what) = (proposal.state.word().to_owned(), proposal.action.word().replace('_', " "));
             vec![id, state, what, proposal.module_id.clone(), proposal.path.clone()]
         });
-        let columns = &["id", "state", "what", "module", "made in"];
+        let columns = &["ID", "STATE", "WHAT", "MODULE", "MADE IN"];
         let table = Table { columns, rows: rows.collect(), empty: "Nothing is proposed".to_owned() };
         let list: Vec<Value> = found.iter().map(summary).collect();
         Ok(Reply::new(Body::Table(table), json!({ "proposals": list })))
