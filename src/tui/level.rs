@@ -161,9 +161,9 @@ impl Level {
         self.selected = first.unwrap_or_default();
     }
 
-    /// Returns whether `/` filters the rows, or finds lines.
+    /// Returns whether `/` filters the rows, or finds lines. While the screen is loading, the words wait for its rows.
     pub fn has_filter(&self) -> bool {
-        self.is_text() || matches!(self.shown.screen(), Some(Screen { body: Body::List(_), .. }))
+        !matches!(self.shown.screen(), Some(Screen { body: Body::Form(_) | Body::Editor(_), .. }))
     }
 
     /// Returns what the keys of the screen decide on, such as a request for consent.

@@ -33,7 +33,7 @@ fn an_agent_is_asked_and_its_draft_opens() {
     let ground = Ground::new(&["claude"]);
     let Some(mut screen) = panel(&ground, "") else { return };
     screen.keys("r");
-    let text = screen.wait("y yes, other keys no");
+    let text = screen.wait("other keys no");
     assert!(text.contains("Allow mcpkg to run Claude Code") && text.contains("You pay the maker"), "{text}");
     screen.keys("y");
     screen.wait("draft app: what changes");
@@ -53,7 +53,7 @@ fn x_ends_the_agent_and_so_does_leaving() {
     let ground = Ground::new(&["claude"]);
     let Some(mut screen) = panel(&ground, "hang") else { return };
     screen.keys("r");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     screen.keys("y");
     screen.wait("draft app: what changes");
     let notes = ground.scratch.path().join("notes/child");

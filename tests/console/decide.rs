@@ -28,15 +28,15 @@ fn a_request_is_read_approved_and_used() {
     screen.keys("\r");
     screen.wait("Inbox > Run hosting:apps:create");
     screen.keys("a");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     // Every key other than `y` means no.
     screen.keys("\r");
     screen.wait("Not confirmed; nothing was changed");
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
     screen.keys("a");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     screen.keys("y");
-    screen.wait(": Run hosting:apps:create. It runs when mcp:codex goes on");
+    screen.wait(". It runs when mcp:codex goes on: Run hosting:apps:create");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
     // The audit trail says that the decision was made in the console.
@@ -84,7 +84,7 @@ fn a_denial_reaches_the_agent() {
     screen.keys("d");
     screen.wait("Your note: \"use another name\"");
     screen.keys("y");
-    screen.wait("Denied, with your note: Run hosting:apps:create");
+    screen.wait("Denied: Run hosting:apps:create. The agent gets your note.");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
 }
@@ -99,7 +99,7 @@ fn a_yes_to_a_request_that_was_denied_in_the_meantime_approves_nothing() {
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("Run hosting:apps:create");
     screen.keys("a");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     ground.scratch.ok(&["consent", "deny", id]);
     screen.keys("y");
     screen.wait("was denied while the question was open");
@@ -158,7 +158,7 @@ fn no_text_of_an_agent_reaches_the_terminal_raw() {
     let forged = text.lines().find(|line| line.contains("Approved: nothing"));
     assert!(forged.is_none_or(|line| line.trim_start().starts_with('|')), "{text}");
     screen.keys("a");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     let written = screen.written();
     for hostile in ["\u{1b}]52;c;aGk=", "\u{1b}]0;pwned", "\u{202e}", "\u{200b}"] {
         let bytes = hostile.as_bytes();

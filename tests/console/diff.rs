@@ -120,7 +120,7 @@ fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
     screen.keys("a");
     screen.wait("More to read");
     screen.keys(" ");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     screen.keys("y");
     screen.wait("Approved draft");
     let now = ground.scratch.ok(&["workflow", "show", "app"]);

@@ -57,7 +57,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     screen.keys("5");
     screen.wait("> app");
     screen.keys("e");
-    screen.wait("e edit  + step  f fix");
+    screen.wait("e edit  + step  p plan");
     screen.keys("E");
     screen.wait("# mine");
     assert!(!ground.scratch.ok(&["workflow", "show", "app"]).contains("# mine"));
@@ -66,7 +66,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     screen.keys("y");
     screen.wait("> app");
     screen.keys("e");
-    screen.wait("e edit  + step  f fix");
+    screen.wait("e edit  + step  p plan");
     screen.keys("E");
     screen.wait("# mine");
     screen.keys("s");

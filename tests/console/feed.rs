@@ -88,19 +88,19 @@ fn undoing_all_of_an_agent_leaves_its_requests_open_until_space_includes_them() 
     let request = "request Run hosting:apps:create";
     let begins = |row: &str, begin: &str| assert!(row.starts_with(begin), "{row}");
     let shown = words(&rows);
-    assert_eq!(shown[..2], ["one", "two"].map(|name| format!("IN | prompt {name} | delete it; its history stays")));
-    begins(&shown[2], &format!("-- | {request}"));
+    assert_eq!(shown[..2], ["one", "two"].map(|name| format!("undone | prompt {name} | delete it; its history stays")));
+    begins(&shown[2], &format!("left | {request}"));
     assert!(shown.len() == 3 && shown[2].ends_with(" | left out"), "{shown:?}");
     assert_eq!(undo.as_deref(), Some("undo 2 changes"));
     // `space` includes the request, and excludes it again.
     let with_request = other(&rows[2], ' ');
     let (rows, undo) = list(&with_request, &context);
-    begins(&words(&rows)[2], &format!("IN | {request}"));
+    begins(&words(&rows)[2], &format!("undone | {request}"));
     assert_eq!(undo.as_deref(), Some("undo 2 changes, deny 1 request"));
     assert_eq!(other(&rows[2], ' '), all);
     // `space` excludes a change, and includes it again.
     let (rows, undo) = list(&other(&rows[0], ' '), &context);
-    assert_eq!(words(&rows)[0], "-- | prompt one | left out");
+    assert_eq!(words(&rows)[0], "left | prompt one | left out");
     assert_eq!(undo.as_deref(), Some("undo 1 change, deny 1 request"));
     assert_eq!(other(&rows[0], ' '), with_request);
 }
@@ -122,9 +122,17 @@ fn signs_say_what_can_be_undone_and_a_deleted_item_is_brought_back() {
         let (sign, shown) = sign(of);
         assert!(sign == wanted && shown.contains(words), "{of}: {sign} {shown}");
     };
-    is("prompt update review", "u", "u can undo it");
-    is("prompt create review", "!", "somebody changed the item later");
-    is("prompt delete other", "u", "u can undo it");
+    is("prompt update review", "u", "undo     possible: press u");
+    is("prompt create review", "!", "undo     ! shell changed it later, at ");
+    is("prompt delete other", "u", "undo     possible: press u");
+    // The page of an event has the keys of its row, and only an event that can be undone has `u`.
+    let page = |seq: i64| load(&Place::Event(seq), &context, &Part::default()).expect("a screen").actions;
+    let keys = |actions: &[Action]| actions.iter().map(|action| action.key).collect::<String>();
+    for row in &rows {
+        let seq = row.id.parse().expect("a number");
+        let wanted = if row.cells[0].text().is_empty() { "U" } else { "uU" };
+        assert_eq!((keys(&row.actions), keys(&page(seq))), (wanted.to_owned(), wanted.to_owned()), "{row:?}");
+    }
     // An undo of only the first creation would stop, because the item changed later. The shell reports the same.
     let events = scratch.json(&["events", "--undo"])["events"].clone();
     let words: Vec<&str> =
@@ -141,7 +149,7 @@ fn signs_say_what_can_be_undone_and_a_deleted_item_is_brought_back() {
     screen.keys("b");
     screen.wait("bring back revision 1");
     screen.keys("a");
-    screen.wait("y yes, other keys no");
+    screen.wait("other keys no");
     screen.keys("y");
     screen.wait("Undid 1 change");
     screen.wait_until(|text| !text.contains("DELETED"), "nothing is deleted any more");

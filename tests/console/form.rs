@@ -138,7 +138,7 @@ fn two_people_who_save_at_once_lose_nothing() {
     screen.keys("5");
     screen.wait("new_workflow");
     screen.keys("e");
-    screen.wait("f fix  p plan");
+    screen.wait("+ step  p plan");
     screen.keys("ge");
     screen.wait("TYPING");
     screen.keys("# mine\r\u{1b}");
@@ -194,7 +194,7 @@ fn a_draft_that_somebody_else_edited_is_not_overwritten() {
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("DRAFT");
     screen.keys("e");
-    screen.wait("f fix  p plan");
+    screen.wait("+ step  p plan");
     screen.keys("ge");
     screen.wait("TYPING");
     screen.keys("# mine\r\u{1b}");

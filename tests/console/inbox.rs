@@ -31,7 +31,7 @@ fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
     let text = screen.wait("Consent to it?");
     assert!(!text.contains("for 4h"), "{text}");
     screen.keys("y");
-    screen.wait(": Run hosting:apps:info. It runs when mcp:codex goes on");
+    screen.wait(". It runs when mcp:codex goes on: Run hosting:apps:info");
     screen.wait("ASK x2");
     screen.keys("a");
     screen.wait("reads of hosting until");

@@ -2,6 +2,12 @@
 
 use serde_json::json;
 
+use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::screen::Body;
+use mcpkg_console::{Part, load};
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Selection;
+
 use super::{agent, console};
 use crate::support::Scratch;
 use crate::support::api::Trouble;
@@ -76,4 +82,50 @@ fn r_lists_the_commands_that_take_the_marked_name() {
     screen.keys("\r");
     let text = screen.wait("mcpkg catalog refresh");
     assert!(text.lines().any(|line| line.contains("name") && line.contains("hosting")), "{text}");
+}
+
+#[test]
+fn a_list_that_needs_a_name_opens_as_a_form_and_an_empty_list_offers_only_what_works() {
+    let scratch = Scratch::with_project();
+    let context = scratch.context();
+    let screen = |place: &Place| load(place, &context, &Part::default()).expect("a screen");
+    let Body::List(all) = screen(&Place::All).body else { panic!("a list") };
+    for row in &all.rows {
+        let place = row.look.clone().expect("a place");
+        let is_form = matches!(place, Place::Form(_));
+        assert_eq!(is_form, row.id == "workflow fixture list", "{}", row.id);
+        let screen = screen(&place);
+        if let Body::List(list) = &screen.body {
+            let has_new = screen.actions.iter().any(|action| action.key == '+');
+            assert_eq!(list.empty.contains("+ creates one"), has_new, "{}", row.id);
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_row_has_the_keys_of_the_row() {
+    let scratch = Scratch::with_project();
+    let context = scratch.context();
+    let screen = |place: &Place| load(place, &context, &Part::default()).expect("a screen");
+    let Body::List(projects) = screen(&Place::List("project list".to_owned())).body else { panic!("a list") };
+    let row = &projects.rows[0];
+    let page = screen(row.look.as_ref().expect("a place"));
+    let keys = |actions: &[mcpkg_console::Action]| actions.iter().map(|action| action.key).collect::<String>();
+    assert_eq!((keys(&row.actions).as_str(), keys(&page.actions).as_str()), ("arD", "arD"));
+}
+
+#[test]
+fn a_screen_that_lacks_a_folder_or_a_project_says_what_to_do() {
+    let text = |place: &Place, context: &Context| match load(place, context, &Part::default()).expect("a screen").body {
+        Body::Text(lines) => lines.iter().map(|line| line.text() + "\n").collect::<String>(),
+        other => panic!("{other:?}"),
+    };
+    let scratch = Scratch::with_project();
+    let selection = Selection { directory: "/".to_owned(), ..scratch.context().selection };
+    let shown = text(&Place::Deploy, &Context { selection, ..scratch.context() });
+    assert!(shown.contains("cd FOLDER && mcpkg console") && !shown.contains("--root"), "{shown}");
+    let empty = Scratch::with_database().context();
+    for (_, _, place) in &ROOTS[2..5] {
+        assert!(text(place, &empty).contains("No project is selected."), "{place:?}");
+    }
 }

@@ -132,7 +132,7 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
         return skipped(NO_SCRIPT);
     };
     for text in [
-        "1. ASK. mcp:codex. Run hosting:apps:create. writes.",
+        "1. ASK. mcp:codex. Run hosting:apps:create \"web\". writes.",
         "Quoted text begins.",
         "Quoted text ends.",
         "Deny: Run hosting:apps:create?",
@@ -171,7 +171,8 @@ fn deleting_takes_the_name() {
     screen.keys("3");
     screen.wait("Look for missing tests.");
     screen.keys("D");
-    screen.wait("Type review to go on");
+    let text = screen.wait("Type review to go on");
+    assert!(text.contains(" enter go on  esc cancel"), "{text}");
     screen.keys("\ry\r");
     screen.wait("Not confirmed; nothing was changed");
     assert!(ground.scratch.ok(&["prompt", "list"]).contains("review"));

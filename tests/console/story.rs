@@ -113,7 +113,7 @@ fn docs_show_the_story_of_a_workflow() {
     screen.keys("\u{1b}");
     screen.wait_until(|text| !text.contains("TYPING"), "the request is typed");
     screen.keys("r");
-    read_to_the_end(&mut screen, "y yes, other keys no");
+    read_to_the_end(&mut screen, "other keys no");
     story.says(
         "## Read the draft\n\nThe first time, mcpkg shows the whole command that it would run, and `y` starts it. The draft of the agent opens as a\n\
          diff.",
@@ -135,7 +135,7 @@ fn docs_show_the_story_of_a_workflow() {
     story.shows(&screen);
     story.says("## Save\n\n`s` shows what saving would change, and asks. Only `y` saves.");
     screen.keys("s");
-    read_to_the_end(&mut screen, "y yes, other keys no");
+    read_to_the_end(&mut screen, "other keys no");
     story.shows(&screen);
     screen.keys("y");
     screen.wait("Approved draft");
@@ -147,7 +147,7 @@ fn docs_show_the_story_of_a_workflow() {
     // The second request does its work, but its answer never arrives.
     api.trouble_after(1, Trouble::Unheard);
     screen.keys("r");
-    read_to_the_end(&mut screen, "y yes, other keys no");
+    read_to_the_end(&mut screen, "other keys no");
     story.shows(&screen);
     screen.keys("y");
     eventually("both requests came", || (api.count("POST") == 2).then_some(()));
@@ -175,7 +175,7 @@ fn docs_show_the_story_of_a_workflow() {
     story.shows(&screen);
     story.says("`r` sends the request again, after `y`.");
     screen.keys("r");
-    read_to_the_end(&mut screen, "y yes, other keys no");
+    read_to_the_end(&mut screen, "other keys no");
     screen.keys("y");
     screen.wait("SUCCEEDED");
     story.shows(&screen);

@@ -251,11 +251,11 @@ fn docs_of_the_console_are_current() {
         draw(&screen.colored(), scratch, name);
     };
     picture("", &["2 wait for you", "A yes counts once"], "console-inbox");
-    picture("a", &["y yes, other keys no"], "console-question");
+    picture("a", &["other keys no"], "console-question");
     // The refusal is shown and recorded before the next key.
-    picture("n", &["Not confirmed; nothing was changed"], "");
+    picture("x", &["Not confirmed; nothing was changed"], "");
     picture("2", &["Feed, by time", "prompt update review", "outcome  E_CONFIRM_REQUIRED"], "console-feed");
-    picture("GkkkkU", &["Undo what", "STOP", "outcome  ok"], "console-undo");
+    picture("GkkkkU", &["Undo what", "stop  ", "outcome  ok"], "console-undo");
     picture("3", &["PROMPTS", "List the changes"], "console-content");
     picture("1je", &["f fixes it"], "console-editor");
 }

@@ -59,7 +59,7 @@ fn a_denial_reaches_the_agent() {
     assert!(shown.contains("Deny: Run hosting:apps:create? Your note: \"use another name\""), "{shown}");
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED", "nothing is decided yet");
     let done = text(&browser.pressed(&question, "Yes", &[]));
-    assert!(done.contains("Denied, with your note"), "{done}");
+    assert!(done.contains("The agent gets your note."), "{done}");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
 }

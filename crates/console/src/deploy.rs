@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use mcpkg_base::error::{Code, Result};
+use mcpkg_base::error::Result;
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
@@ -72,10 +72,7 @@ pub fn counted(changes: &[Change]) -> String {
 const VIEWS: &[&str] = &["by file", "by agent", "by module"];
 
 pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen> {
-    let changes = match changes(context) {
-        Err(error) if error.code() == Code::RootRequired => return Ok(nowhere()),
-        changes => changes?,
-    };
+    let changes = changes(context)?;
     let is_in = |change: &Change| match change.is_changed_on_disk {
         true => choice.adopted.contains(&change.path),
         false => !choice.out.contains(&change.path),
@@ -165,7 +162,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
 }
 
 /// Says what to do in a folder into which mcpkg does not deploy.
-fn nowhere() -> Screen {
+pub fn nowhere() -> Screen {
     let lines = [
         "Nothing is deployed into this folder: it is your home folder, a folder above it, or an agent's own folder.",
         "",

@@ -1,5 +1,6 @@
 //! Maps each [`Place`] to the function that builds its screen.
 
+use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 
@@ -12,7 +13,8 @@ use crate::{
     snapshots, workflows,
 };
 
-/// Builds the screen of a place. A place that needs a project says how to select one if none is selected.
+/// Builds the screen of a place. A place that needs a project, or a folder to deploy to, says how to choose one if there is
+/// none.
 pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
     let root = ROOTS.iter().find(|(_, _, root)| root == place);
     match (built(place, context, part), root) {
@@ -20,6 +22,8 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
             let lines = ["No project is selected.", "All > project lists the projects: a selects one, + creates one."];
             Ok(Screen::text(format!("{name}: no project"), lines.map(Line::plain).into()))
         }
+        // Without a home folder, the same code has another reason.
+        (Err(error), _) if error.code() == Code::RootRequired && disk::home().is_ok() => Ok(deploy::nowhere()),
         (built, _) => built,
     }
 }

@@ -56,8 +56,13 @@ pub fn padded(text: &str, width: usize, is_ascii: bool) -> String {
     cut + &" ".repeat(blank)
 }
 
-/// Truncates the text of a cell. A path keeps its end, which tells files apart.
+/// Truncates the text of a cell. A path keeps its end, which tells files apart, and so does a text that ends with a quoted
+/// value.
 pub fn cut_cell(text: &str, width: usize, is_ascii: bool) -> String {
+    let value = text.find(" \"").filter(|_| text.ends_with('"')).map(|at| text.split_at(at));
+    if let Some((what, value)) = value.filter(|(_, value)| value.width() <= width / 2) {
+        return cut(what, width - value.width(), is_ascii) + value;
+    }
     match text.contains('/') && !text.contains(' ') {
         true => cut_start(text, width, is_ascii),
         false => cut(text, width, is_ascii),

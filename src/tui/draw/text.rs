@@ -133,3 +133,22 @@ pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool
     frame.render_widget(Paragraph::new(lines), area);
     usize::from(area.height)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(line: &Told, width: u16) -> Vec<String> {
+        wrapped(line, width, true).iter().map(|row| row.spans.iter().map(|span| span.content.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn a_quoted_line_wraps_between_words_and_keeps_its_blanks() {
+        assert_eq!(rows(&Told::quoted("retry 127.0.0.1:9 now"), 17), [" | retry ", " | 127.0.0.1:9 ", " | now"]);
+        // A word that is longer than a row begins after the words before it.
+        assert_eq!(rows(&Told::quoted("a {\"name\":\"shop\"}"), 15), [" | a {\"name\":\"s", " | hop\"}"]);
+        let long = format!("x{}y", " ".repeat(30));
+        let kept: usize = rows(&Told::quoted(&long), 16).iter().map(|row| row.len() - 3).sum();
+        assert_eq!(kept, long.len(), "no blank is lost");
+    }
+}

@@ -212,3 +212,138 @@ fn a_new_request_is_announced_where_the_inbox_is_not_on_the_screen() {
     inbox(&mut app, &["1", "2", "3"]);
     assert!(app.message.is_none());
 }
+
+/// Returns the inbox with requests of different ids.
+fn requests() -> App {
+    let mut app = super::tests::inbox();
+    let Shown::Screen(screen) = &mut app.level_mut().shown else { panic!("a screen") };
+    let mcpkg_console::screen::Body::List(list) = &mut screen.body else { panic!("a list") };
+    for (at, row) in list.rows.iter_mut().enumerate() {
+        let call = |words: &str| Invocation::new(words).with(at.to_string());
+        let deny = call("consent deny").asking("Deny it?");
+        row.actions = vec![Action::call('d', "deny", deny), Action::note()];
+    }
+    app
+}
+
+#[test]
+fn a_note_stays_with_its_request_and_is_sent_with_no_other() {
+    let mut app = requests();
+    press(&mut app, KeyCode::Char('n'));
+    types(&mut app, "not now");
+    press(&mut app, KeyCode::Enter);
+    let shown = "Your note, sent with a or d: not now";
+    assert!(frame(&mut app, 80, 24).contains(shown));
+    press(&mut app, KeyCode::Down);
+    assert!(!frame(&mut app, 80, 24).contains(shown), "the note is about the other request");
+    let sent = |tasks: Vec<Task>| match tasks.into_iter().next_back() {
+        Some(Task::Run(call)) => call.command(),
+        _ => panic!("nothing runs"),
+    };
+    assert_eq!(sent(press(&mut app, KeyCode::Char('d'))), "mcpkg consent deny 1");
+    press(&mut app, KeyCode::Up);
+    assert!(frame(&mut app, 80, 24).contains(shown));
+    assert_eq!(sent(press(&mut app, KeyCode::Char('d'))), "mcpkg consent deny '--note=not now' 0");
+}
+
+#[test]
+fn n_at_the_question_of_a_decision_adds_a_note_and_asks_again() {
+    let mut app = requests();
+    let ask = |app: &mut App, call: &Invocation| {
+        let (answer, answered) = mpsc::channel();
+        let (text, call) = ("Deny it?".to_owned(), Some(call.clone()));
+        app.update(Message::Asked(Question { lines: Vec::new(), text, is_line: false, name: None, call, answer }));
+        frame(app, 80, 24);
+        answered
+    };
+    let call = Invocation::new("consent deny").with("0").asking("Deny it?");
+    let answered = ask(&mut app, &call);
+    assert!(frame(&mut app, 80, 24).contains(" y yes, n add a note first, other keys no"));
+    press(&mut app, KeyCode::Char('n'));
+    assert_eq!((answered.try_recv(), &app.typing), (Ok(None), &Typing::Note));
+    types(&mut app, "no");
+    let tasks = press(&mut app, KeyCode::Enter);
+    let [Task::Run(noted)] = &tasks[..] else { panic!("it asks again") };
+    assert_eq!(noted.question.as_deref(), Some("Deny it? Your note: \"no\""));
+    // A second note replaces the first one. Esc gives up.
+    ask(&mut app, noted);
+    press(&mut app, KeyCode::Char('n'));
+    types(&mut app, "pe");
+    let tasks = press(&mut app, KeyCode::Enter);
+    let [Task::Run(noted)] = &tasks[..] else { panic!("it asks again") };
+    assert_eq!(noted.command(), "mcpkg consent deny '--note=nope' 0");
+    ask(&mut app, noted);
+    press(&mut app, KeyCode::Char('n'));
+    press(&mut app, KeyCode::Esc);
+    assert!(app.asking.is_none() && press(&mut app, KeyCode::Enter).iter().all(|task| !matches!(task, Task::Run(_))));
+}
+
+#[test]
+fn a_filter_that_is_given_up_selects_a_row_with_its_keys_and_its_preview() {
+    let mut app = super::tests::inbox();
+    press(&mut app, KeyCode::Char('j'));
+    let load = |tasks: &[Task]| {
+        tasks.iter().find_map(|task| match task {
+            Task::Load(ticket) if ticket.place != Place::Inbox => Some(ticket.clone()),
+            _ => None,
+        })
+    };
+    press(&mut app, KeyCode::Char('k'));
+    let tasks = press(&mut app, KeyCode::Char('j'));
+    let late = load(&tasks).expect("a preview");
+    types(&mut app, "/zzz");
+    app.update(Message::Loaded(late, Ok(Box::new(Screen::text("", vec![mcpkg_console::screen::Line::plain("LATE")])))));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("Nothing matches the filter.") && !text.contains("LATE"), "{text}");
+    press(&mut app, KeyCode::Esc);
+    let tasks = press(&mut app, KeyCode::Esc);
+    assert!(load(&tasks).is_some_and(|ticket| ticket.place == Place::Consent("Run shop:apps:delete".to_owned())));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains(" enter look  a approve  d deny"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("> ASK    mcp:claude-code")), "{text}");
+}
+
+#[test]
+fn the_fix_key_is_offered_only_where_there_is_a_fix_and_never_moves_the_cursor() {
+    let mut app = planned();
+    assert!(frame(&mut app, 80, 24).contains("f fix"));
+    app.level_mut().editor.as_mut().expect("an editor").findings[0].fix = None;
+    let text = frame(&mut app, 80, 24);
+    assert!(!text.contains("f fix") && !text.contains("/ filter") && text.contains("? keys"), "{text}");
+    for (line, said) in [(8, "No fix for this finding"), (1, "No finding here")] {
+        app.level_mut().editor.as_mut().expect("an editor").jump(line, 26);
+        let cursor = open(&app).cursor();
+        assert!(press(&mut app, KeyCode::Char('f')).is_empty());
+        assert_eq!(open(&app).cursor(), cursor);
+        assert!(frame(&mut app, 80, 24).contains(said), "{said}");
+    }
+}
+
+#[test]
+fn after_a_save_the_list_selects_what_was_saved() {
+    use mcpkg_console::document::Saved;
+    let row = |name: &str| Row { id: format!("workflow {name}"), ..Row::default() };
+    let list = |names: &[&str]| {
+        let list = List { rows: names.iter().map(|name| row(name)).collect(), ..List::default() };
+        Box::new(Screen::list("Workflows", list))
+    };
+    let mut app = editor();
+    let level = app.stacks[0].pop().expect("the editor");
+    app.go(4, &mut Vec::new());
+    app.level_mut().take(list(&["a", "b"]));
+    app.stacks[4].push(level);
+    let version = open(&app).version();
+    let reply = Reply::sentence("", json!({ "workflows": [{ "name": "new", "revision": 1 }] }));
+    let saved = crate::tui::message::Edited::Saved(open(&app).text(), Saved::Done(Box::new(reply)));
+    app.update(Message::Edited(version, saved));
+    let tasks = match app.level().place == Place::Workflows {
+        true => app.update(Message::Restored(String::new())),
+        false => press(&mut app, KeyCode::Esc),
+    };
+    let ticket = tasks.into_iter().find_map(|task| match task {
+        Task::Load(ticket) if ticket.place == Place::Workflows => Some(ticket),
+        _ => None,
+    });
+    app.update(Message::Loaded(ticket.expect("a load"), Ok(list(&["a", "b", "new"]))));
+    assert_eq!(app.level().selected, "workflow new");
+}

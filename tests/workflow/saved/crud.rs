@@ -32,6 +32,28 @@ fn a_workflows_text_is_stored_byte_for_byte() {
 }
 
 #[test]
+fn the_trail_names_the_workflows_of_an_import_and_not_their_files() {
+    let scratch = Scratch::with_project();
+    std::fs::create_dir(scratch.path().join("in")).expect("a folder");
+    let file = scratch.file("in/note.yaml", NOTE).display().to_string();
+    scratch.ok(&["workflow", "import", &file]);
+    scratch.file("in/note.yaml", &format!("# newer\n{NOTE}"));
+    // A refused import has only the name of the file.
+    assert_eq!(scratch.run(&["workflow", "import", &file]).status, 1);
+    scratch.ok(&["workflow", "import", "--update", &file]);
+    let events = scratch.json(&["events"])["events"].clone();
+    let imports = events.as_array().expect("events").iter().filter(|event| event["kind"] == "workflow.import");
+    let shown: Vec<_> = imports.map(|event| (event["seq"].to_string(), event["subject"].to_string())).collect();
+    let subjects: Vec<&str> = shown.iter().map(|(_, subject)| subject.trim_matches('"')).collect();
+    assert_eq!(subjects, ["keep_note", "note.yaml", "keep_note"]);
+    // The first revision has no earlier one to restore.
+    for (at, why) in [(0, "delete it with `mcpkg workflow delete`"), (2, "restore an earlier revision")] {
+        let preview = scratch.run(&["undo", &shown[at].0, "--dry-run"]);
+        assert!(preview.stdout.contains(why), "{preview}");
+    }
+}
+
+#[test]
 fn the_shell_reports_changes() {
     let scratch = kept();
     for (arguments, says) in [

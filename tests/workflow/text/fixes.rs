@@ -67,6 +67,11 @@ fn fixed() -> Vec<(&'static str, String, &'static str)> {
             workflow("", &format!("{CREATE}{INFO}    with: {{app: \"${{{{ steps.create_app.output.regoin }}}}\"}}\n")),
             "steps.create_app.output.region }}",
         ),
+        (
+            "output_path_missing",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: \"${{{{ steps.create_app.outptu.id }}}}\"}}\n")),
+            "steps.create_app.output.id }}",
+        ),
         ("unknown_provider", workflow("  app: {provider: apps:lst}\n", list), "provider: apps:list"),
         (
             "value_field_missing",
