@@ -14,7 +14,7 @@ use crate::pages;
 use crate::place::{Following, Part, Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
-use crate::time::exact;
+use crate::time::{exact, until};
 
 const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 
@@ -208,7 +208,7 @@ fn reason(context: &Context, change: &Value) -> String {
     let later = &change["later"];
     match time(later, "at").filter(|_| text(change, "status") == "stop") {
         Some(at) => {
-            let at = exact(at, context.clock.now());
+            let at = until(at, context.clock.now());
             format!("{} changed it later, at {at} (event {})", text(later, "actor"), later["event"])
         }
         None => text(change, "undo").to_owned(),

@@ -169,7 +169,7 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
             Line::from(vec![Drawn::styled(format!(" {text} "), strong), Drawn::raw(typed), Drawn::styled("_", strong)])
         }
         None if asking.question.call.as_ref().is_some_and(mcpkg_console::Invocation::decides) => {
-            Line::from(Drawn::styled(" y yes, n add a note first, other keys no", strong))
+            Line::from(Drawn::styled(" y yes, n note first, other keys no", strong))
         }
         None => Line::from(Drawn::styled(" y yes, other keys no", strong)),
     }

@@ -258,7 +258,7 @@ fn n_at_the_question_of_a_decision_adds_a_note_and_asks_again() {
     };
     let call = Invocation::new("consent deny").with("0").asking("Deny it?");
     let answered = ask(&mut app, &call);
-    assert!(frame(&mut app, 80, 24).contains(" y yes, n add a note first, other keys no"));
+    assert!(frame(&mut app, 80, 24).contains(" y yes, n note first, other keys no"));
     press(&mut app, KeyCode::Char('n'));
     assert_eq!((answered.try_recv(), &app.typing), (Ok(None), &Typing::Note));
     types(&mut app, "no");
