@@ -223,17 +223,17 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     let shown = Regex::new("(?m)^[0-9a-f]{12}$").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
-    id                             kind    …
+    ID                             KIND    …
     xxxxxxxx-xxxx-xxxx-xxxx-       deploy
     xxxxxxxxxxxx
     --- 80
-    id                                    made             kind    state    files  …
+    ID                                    MADE             KIND    STATE    FILES  …
     xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T00:…  deploy  applied  4
     --- 100
-    id                                    made          kind    state    files  targets      root
+    ID                                    MADE          KIND    STATE    FILES  TARGETS      ROOT
     xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T…  deploy  applied  4      claude_code  …XXXXX/work
     --- 160
-    id                                    made                  kind    state    files  targets      root
+    ID                                    MADE                  KIND    STATE    FILES  TARGETS      ROOT
     xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  0000-00-00T00:00:00Z  deploy  applied  4      claude_code  /tmp/mcpkg-test-XXXXXX/work
     "#);
     let listed = scratch.json(&["snapshot", "list", "--all"]);

@@ -55,8 +55,9 @@ fn a_proposal_of_an_item_that_changed_since_shows_three_texts_and_cannot_be_acce
     place.ok(&["prompt", "update", "review", &text.replace("Line 2.", "Line two, by somebody else.")]);
     // The screen updates without a key: it shows the new text below the base, and the proposal cannot be accepted.
     screen.wait("Somebody changed it since the proposal");
-    let shown = screen.wait("Line two, by somebody else.");
-    assert!(shown.contains("theirs   2  Second line.") && !shown.contains("a accept"), "{shown}");
+    screen.wait("Line two, by somebody else.");
+    let is_whole = |text: &str| text.contains("theirs   2  Second line.") && !text.contains("a accept");
+    screen.wait_until(is_whole, "three texts, and no key to accept them");
     screen.keys("a");
     screen.keys("d");
     screen.wait("Reject change 1? The project stays as it is.");

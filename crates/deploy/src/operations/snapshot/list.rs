@@ -75,7 +75,7 @@ impl Operation for List {
                 root.clone(),
             ]
         });
-        let columns = &["id", "made", "kind", "state", "files", "targets", "root"];
+        let columns = &["ID", "MADE", "KIND", "STATE", "FILES", "TARGETS", "ROOT"];
         let table = Table { columns, rows: rows.collect(), empty: "Nothing has been deployed yet".to_owned() };
         let summary = |(snapshot, root): &(Snapshot, String)| {
             let mut summary = summary(snapshot, root);
