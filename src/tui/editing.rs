@@ -290,7 +290,7 @@ impl App {
                 KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => drop(self.picker_key(key, tasks)),
                 KeyCode::Backspace | KeyCode::Char(_) => {
                     self.narrow(|words| _ = line::typed(words, key), tasks);
-                },
+                }
                 _ => {}
             },
             _ => self.text_key(key, tasks),

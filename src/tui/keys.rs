@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
-use mcpkg_console::{Invocation, keys};
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Screen, Tone};
+use mcpkg_console::{Invocation, keys};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Typing};

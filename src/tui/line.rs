@@ -10,7 +10,8 @@ pub fn typed(line: &mut String, key: KeyEvent) -> bool {
         KeyCode::Char('u') if is_control => line.clear(),
         KeyCode::Char('w') if is_control => {
             let end = line.trim_end();
-            let start = end.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8());
+            let start =
+                end.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8());
             line.truncate(start);
         }
         KeyCode::Backspace => drop(line.pop()),

@@ -213,14 +213,18 @@ fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Returns a context whose questions and progress messages appear in the console.
 fn asking(mut context: Context, messages: &Sender<Message>, call: Option<&Invocation>) -> Context {
-    let ask =
-        |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool, call: Option<&Invocation>| -> Option<String> {
-            let (answer, answered) = mpsc::channel();
-            let (name, call) = (call.and_then(|call| call.destroys.clone()), call.cloned());
-            let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, call, answer };
-            messages.send(Message::Asked(question)).ok()?;
-            answered.recv().ok().flatten()
-        };
+    let ask = |messages: &Sender<Message>,
+               body: &Body,
+               text: &str,
+               is_line: bool,
+               call: Option<&Invocation>|
+     -> Option<String> {
+        let (answer, answered) = mpsc::channel();
+        let (name, call) = (call.and_then(|call| call.destroys.clone()), call.cloned());
+        let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, call, answer };
+        messages.send(Message::Asked(question)).ok()?;
+        answered.recv().ok().flatten()
+    };
     let (sender, call) = (messages.clone(), call.cloned());
     context.confirmation = Confirmation::Ask;
     context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false, call.as_ref()) {

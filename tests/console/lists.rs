@@ -88,7 +88,9 @@ fn r_lists_the_commands_that_take_the_marked_name() {
 fn a_list_that_needs_a_name_opens_as_a_form_and_an_empty_list_offers_only_what_works() {
     let scratch = Scratch::with_project();
     let context = scratch.context();
-    let Body::List(all) = load(&Place::All, &context, &Part::default()).expect("a screen").body else { panic!("a list") };
+    let Body::List(all) = load(&Place::All, &context, &Part::default()).expect("a screen").body else {
+        panic!("a list")
+    };
     for row in &all.rows {
         let place = row.look.clone().expect("a place");
         let is_form = matches!(place, Place::Form(_));

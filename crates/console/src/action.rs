@@ -93,7 +93,14 @@ pub struct Invocation {
 
 impl Invocation {
     pub fn new(words: &str) -> Self {
-        Self { words: words.to_owned(), options: Vec::new(), positional: Vec::new(), question: None, unnoted: None, destroys: None }
+        Self {
+            words: words.to_owned(),
+            options: Vec::new(),
+            positional: Vec::new(),
+            question: None,
+            unnoted: None,
+            destroys: None,
+        }
     }
 
     /// Adds a positional argument.

@@ -130,7 +130,8 @@ impl Document {
         let failed = |error| Error::new(Code::FileFailed, format!("Cannot store the text for saving: {error}"));
         let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(failed)?;
         // If `workflow import` refuses the text, the audit trail has the name of the file.
-        let name = named(written.lines()).filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'));
+        let name = named(written.lines())
+            .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'));
         let file = folder.path().join(format!("{}.yaml", name.unwrap_or("workflow")));
         std::fs::write(&file, written).map_err(failed)?;
         let (path, revision) = (file.to_string_lossy(), revision.to_string());

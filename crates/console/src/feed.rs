@@ -302,9 +302,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
         let named =
             rows(&whole.data, "changes").iter().find(|change| out.contains(&event) && event_of(change) == event);
         let other = match undo {
-            Undo::By(following) if is_in || out.contains(&event) => {
-                Some(following.switched(event, &out, change))
-            }
+            Undo::By(following) if is_in || out.contains(&event) => Some(following.switched(event, &out, change)),
             _ => None,
         };
         Row {

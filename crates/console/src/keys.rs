@@ -34,7 +34,10 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply, select; for an uncertain step, done" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
-    Meaning { keys: "n", meaning: "a note to the agent that asked; a or d sends it. Also while the question of a or d is shown" },
+    Meaning {
+        keys: "n",
+        meaning: "a note to the agent that asked; a or d sends it. Also while the question of a or d is shown",
+    },
     Meaning {
         keys: "u",
         meaning: "undo this change (u in the feed: possible, !: changed later); in the editor, the last edit",

@@ -195,14 +195,7 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Shown",
         "one row of a list, as its `show` command prints it",
-        &[
-            ('a', "select"),
-            ('r', "run"),
-            ('D', "delete"),
-            ('D', "remove"),
-            ('D', "uninstall"),
-            ('D', "revoke"),
-        ],
+        &[('a', "select"), ('r', "run"), ('D', "delete"), ('D', "remove"), ('D', "uninstall"), ('D', "revoke")],
     ),
     screen("Palette", "every screen, item and operation", &[('\n', "more")]),
 ];

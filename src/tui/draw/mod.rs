@@ -366,7 +366,8 @@ fn noted(frame: &mut Frame<'_>, note: &str, area: Rect, is_ascii: bool) -> Rect 
     if note.is_empty() {
         return area;
     }
-    let lines = [mcpkg_console::screen::Line::of(Tone::Warning, "Your note, sent with a or d: ").then(Tone::Plain, note)];
+    let lines =
+        [mcpkg_console::screen::Line::of(Tone::Warning, "Your note, sent with a or d: ").then(Tone::Plain, note)];
     let height = u16::try_from(text::height(&lines, area.width, is_ascii)).unwrap_or(u16::MAX).min(area.height / 3);
     let [above, below] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(area);
     text::draw(frame, &lines, 0, above, is_ascii);
@@ -381,6 +382,9 @@ fn preview(frame: &mut Frame<'_>, level: &Level, note: &str, area: Rect, is_asci
         Shown::Screen(screen) => match &screen.body {
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
             Body::Diff(found) => diff::draw(frame, found, level, level.in_preview, area, is_ascii),
+            Body::List(found) if found.rows.is_empty() => {
+                text::draw(frame, &[mcpkg_console::screen::Line::plain(found.empty)], 0, area, is_ascii)
+            }
             Body::List(found) => {
                 list::rows(frame, &found.rows.iter().collect::<Vec<_>>(), found.columns, None, area, is_ascii)
             }

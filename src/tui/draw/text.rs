@@ -139,7 +139,10 @@ mod tests {
     use super::*;
 
     fn rows(line: &Told, width: u16) -> Vec<String> {
-        wrapped(line, width, true).iter().map(|row| row.spans.iter().map(|span| span.content.as_ref()).collect()).collect()
+        wrapped(line, width, true)
+            .iter()
+            .map(|row| row.spans.iter().map(|span| span.content.as_ref()).collect())
+            .collect()
     }
 
     #[test]

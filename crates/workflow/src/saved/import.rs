@@ -100,15 +100,17 @@ impl Operation for Import {
         let mut revisions = Vec::new();
         let (done, project) = match self.dry_run {
             true => context.read(look)?,
-            false => context.write("workflow.import", &workflow_names(&files, &self.subject()), |db, project, author| {
-                let (done, name) = look(db, project)?;
-                let message = self.message.as_deref();
-                let written = files.iter().zip(&done);
-                let written =
-                    written.map(|(file, standing)| file.write(context, db, project, author, message, *standing));
-                revisions = written.collect::<Result<_>>()?;
-                Ok((done, name))
-            })?,
+            false => {
+                context.write("workflow.import", &workflow_names(&files, &self.subject()), |db, project, author| {
+                    let (done, name) = look(db, project)?;
+                    let message = self.message.as_deref();
+                    let written = files.iter().zip(&done);
+                    let written =
+                        written.map(|(file, standing)| file.write(context, db, project, author, message, *standing));
+                    revisions = written.collect::<Result<_>>()?;
+                    Ok((done, name))
+                })?
+            }
         };
         if !self.dry_run {
             files.iter().try_for_each(|file| approval::approve(context, &project, &file.model.name, &file.text))?;
