@@ -41,7 +41,7 @@ pub fn label(words: &str) -> String {
 }
 
 pub fn line(line: &Line) -> Markup {
-    html! { div.line.stop[line.is_stop] { @for one in &line.spans { (span(one)) } } }
+    html! { div.line.stop[line.is_stop] { @for one in line.spans.iter().filter(|one| !one.names_keys) { (span(one)) } } }
 }
 
 pub fn span(span: &Span) -> Markup {

@@ -163,15 +163,19 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
 
 /// Says what to do in a folder into which mcpkg does not deploy.
 pub fn nowhere() -> Screen {
-    let lines = [
-        "Nothing is deployed into this folder: it is your home folder, a folder above it, or an agent's own folder.",
-        "",
-        "q leaves the console. Start it again in the folder of your project:",
-        "  cd FOLDER && mcpkg console",
-        "To deploy from anywhere, bind the project to its folder once:",
-        "  cd FOLDER && mcpkg project select NAME --here",
+    let lines = vec![
+        Line::plain(
+            "Nothing is deployed into this folder: it is your home folder, a folder above it, or an agent's own folder.",
+        ),
+        Line::blank(),
+        Line::plain("Start the console in the folder of your project")
+            .then_keys(" (q leaves it here)")
+            .then(Tone::Plain, ":"),
+        Line::plain("  cd FOLDER && mcpkg console"),
+        Line::plain("To deploy from anywhere, bind the project to its folder once:"),
+        Line::plain("  cd FOLDER && mcpkg project select NAME --here"),
     ];
-    Screen::text("Deploy: not in this folder", lines.map(Line::plain).into())
+    Screen::text("Deploy: not in this folder", lines)
 }
 
 impl Change {

@@ -180,17 +180,17 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
         field("at", &time(event, "at").map(|at| exact(at, context.clock.now())).unwrap_or_default()),
         field("project", text(event, "project")),
         field("outcome", text(event, "outcome")),
-        field("undo", &undo_of(context, event)),
+        match text(event, "undo") {
+            "in" => field("undo", "possible").then_keys(": press u"),
+            _ => field("undo", &not_undone(context, event)),
+        },
     ];
     lines.extend(details(context, event));
     Ok(Screen::text(format!("Feed > event {seq}"), lines).with(undos(event)))
 }
 
-/// Returns whether an event can be undone, and if not, why.
-fn undo_of(context: &Context, event: &Value) -> String {
-    if text(event, "undo") == "in" {
-        return "possible: press u".to_owned();
-    }
+/// Returns why an event cannot be undone.
+fn not_undone(context: &Context, event: &Value) -> String {
     let preview = Invocation::new("undo").with(event["seq"].to_string()).preview(context);
     let data = preview.map(|found| found.data.clone()).unwrap_or_default();
     let changes = rows(&data, "changes");

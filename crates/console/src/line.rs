@@ -36,6 +36,8 @@ pub enum Tone {
 pub struct Span {
     text: String,
     pub tone: Tone,
+    /// Whether the text names keys. Pages in a browser leave it out, because they have buttons instead.
+    pub names_keys: bool,
 }
 
 impl Span {
@@ -44,7 +46,7 @@ impl Span {
             true => marks::line(&text.replace('\t', "    ")).into_owned(),
             false => marks::line(text).into_owned(),
         };
-        Self { text, tone }
+        Self { text, tone, names_keys: false }
     }
 
     pub fn plain(text: &str) -> Self {
@@ -89,6 +91,12 @@ impl Line {
 
     pub fn then(mut self, tone: Tone, text: &str) -> Self {
         self.spans.push(Span::new(tone, text));
+        self
+    }
+
+    /// Adds a text that names keys.
+    pub fn then_keys(mut self, text: &str) -> Self {
+        self.spans.push(Span { names_keys: true, ..Span::plain(text) });
         self
     }
 

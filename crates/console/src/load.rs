@@ -19,8 +19,8 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
     let root = ROOTS.iter().find(|(_, _, root)| root == place);
     match (built(place, context, part), root) {
         (Err(error), Some((_, name, _))) if error.code() == Code::NoProject => {
-            let lines = ["No project is selected.", "All > project lists the projects: a selects one, + creates one."];
-            Ok(Screen::text(format!("{name}: no project"), lines.map(Line::plain).into()))
+            let how = Line::plain("All > project lists the projects").then_keys(": a selects one, + creates one");
+            Ok(Screen::text(format!("{name}: no project"), vec![Line::plain("No project is selected."), how]))
         }
         // Without a home folder, the same code has another reason.
         (Err(error), _) if error.code() == Code::RootRequired && disk::home().is_ok() => Ok(deploy::nowhere()),
