@@ -1,6 +1,5 @@
 //! `mcpkg console`: starts the console in this terminal, or in a browser.
 
-use std::cell::RefCell;
 use std::io::{IsTerminal, stdin, stdout};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -85,7 +84,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     context.shows_data = false;
     if matches.get_flag("plain") || pick::is_plain() {
         context.progress = output.progress();
-        Plain { output, context, is_read_only, note: RefCell::default() }.run()?;
+        Plain { output, context, is_read_only, notes: Default::default() }.run()?;
         return Ok(0);
     }
     let options = tui::Options { is_read_only, is_ascii: matches.get_flag("ascii") };

@@ -4,6 +4,7 @@
 //! on that row. Editors and forms are not shown: the console names the command to use instead.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::stdin;
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ pub(super) struct Plain<'a> {
     pub output: &'a Output,
     pub context: Context,
     pub is_read_only: bool,
-    /// The note to send with the next approval or denial.
-    pub note: RefCell<String>,
+    /// The notes to send with a decision, by what it decides on ([`Invocation::decides_on`]).
+    pub notes: RefCell<HashMap<String, String>>,
 }
 
 /// An open screen on the stack, and the user's position in it.
@@ -135,7 +136,7 @@ impl Plain<'_> {
             let row = row(screen, number)?;
             if let Some(answer) = row.actions.iter().find(|action| action.key == '\n') {
                 let is_more = row.is_more();
-                let next = self.act(answer, stack)?;
+                let next = self.act(answer, None, stack)?;
                 if !is_more {
                     stack.pop();
                 }
@@ -157,12 +158,17 @@ impl Plain<'_> {
             _ if word == "space" => ' ',
             _ => return Err(unknown(line)),
         };
-        let of_row = marked.into_iter().flat_map(|row| &row.actions);
-        let action = of_row.chain(&screen.actions).find(|action| action.key == key).cloned();
-        self.act(&action.ok_or_else(|| unknown(line))?, stack)
+        let offered = || marked.into_iter().flat_map(|row| &row.actions).chain(&screen.actions);
+        let action = offered().find(|action| action.key == key).cloned();
+        let about = offered().find_map(|action| match &action.does {
+            Does::Call(call) => call.decides_on(),
+            _ => None,
+        });
+        self.act(&action.ok_or_else(|| unknown(line))?, about, stack)
     }
 
-    fn act(&self, action: &Action, stack: &mut Vec<Level>) -> Result<Next> {
+    /// Does what an action says. `about` is what the keys of the row or the screen decide on, for a note.
+    fn act(&self, action: &Action, about: Option<String>, stack: &mut Vec<Level>) -> Result<Next> {
         if self.is_read_only && action.changes(self.context.domains) {
             return Err(read_only());
         }
@@ -179,7 +185,7 @@ impl Plain<'_> {
             Does::Note => {
                 let note =
                     (self.context.line)(Told::Several(Vec::new()), "Note to the agent that asked; a or d sends it:")?;
-                self.note.replace(note);
+                self.notes.borrow_mut().insert(about.unwrap_or_default(), note);
                 return Ok(Next::Stay);
             }
             Does::Review(digest) => drop(mcpkg_console::reviewed::toggle(&self.context, digest)?),
@@ -238,10 +244,12 @@ impl Plain<'_> {
                 return Err(Error::new(Code::ConfirmRequired, "That is not the name; nothing was changed"));
             }
         }
-        let invocation = invocation.clone().noting(&self.note.borrow());
+        let about = invocation.decides_on();
+        let note = about.as_ref().and_then(|about| self.notes.borrow().get(about).cloned());
+        let invocation = invocation.clone().noting(&note.unwrap_or_default());
         let done = invocation.run(&self.context)?;
-        if invocation.decides() {
-            self.note.take();
+        if let Some(about) = about {
+            self.notes.borrow_mut().remove(&about);
         }
         self.output.print(&format!("{}\n", reply::sentence(&done)))
     }
