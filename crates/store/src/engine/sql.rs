@@ -1,13 +1,13 @@
 //! The texts of SQL statements.
 
-/// The text of one statement. Only [`sql!`], `sqlite_sql!` and `postgres_sql!` make it, at compile time, so no
-/// statement contains a user's text. A test finds all statements of [`sql!`] in the sources and prepares each of them
-/// on PostgreSQL.
+/// The text of one statement. Only [`sql!`] and each engine's own macro make it, at compile time, so no statement
+/// contains a user's text. A test finds all statements of [`sql!`] in the sources and prepares each of them on
+/// PostgreSQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sql(&'static str);
 
 impl Sql {
-    /// Only for use by `sql!`, `sqlite_sql!` and `postgres_sql!`.
+    /// Only for use by [`sql!`] and each engine's own macro.
     pub(crate) const fn new(text: &'static str) -> Self {
         Self(text)
     }
