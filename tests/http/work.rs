@@ -10,7 +10,7 @@ use crate::support::{Http, Request, Scratch, eventually, http};
 const NOTICED: usize = 1000;
 
 /// A number of commands that is enough to cancel a deploy before it ends.
-const COMMANDS: usize = 3000;
+const COMMANDS: usize = 2000;
 
 /// A project with many commands and one rule, the folder to deploy them to, and a server.
 struct Ground {
