@@ -143,7 +143,7 @@ impl Invocation {
     }
 
     /// Gives a call that [decides](Invocation::decides) a note, and repeats the note in the question. It replaces an earlier
-    /// note. An empty note is none.
+    /// note; an empty note only removes it.
     #[must_use]
     pub fn noting(mut self, note: &str) -> Self {
         if !self.decides() {

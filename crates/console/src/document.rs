@@ -230,8 +230,8 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
-/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. If there
-/// is no such workflow or revision, returns an empty text and 0.
+/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. Returns
+/// an empty text and 0 if the workflow or revision does not exist.
 fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
     let show = Invocation::new("workflow show").with(name);
     let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));

@@ -1,7 +1,7 @@
 //! Syncs many files and folders to disk at the same time, so that the disk writes them together. For 7,000
 //! files, one disk needed 5 seconds this way, and 26 seconds when each file was synced after the previous one.
 //!
-//! Linux's `syncfs` is no faster, and also waits for everything that other programs have written to the disk.
+//! Linux's `syncfs` takes as long, and also waits for everything that other programs have written to the disk.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
