@@ -9,7 +9,7 @@ use crate::support::{Http, Request, Scratch, eventually, http};
 /// A number of commands that is enough for a deploy to send progress.
 const NOTICED: usize = 1000;
 
-/// A number of commands that is enough to cancel a deploy before it ends.
+/// A number of commands whose deploy takes longer than stopping the server once it has begun to write.
 const COMMANDS: usize = 2000;
 
 /// A project with many commands and one rule, the folder to deploy them to, and a server.
@@ -117,7 +117,7 @@ fn a_request_of_the_newest_revision_is_cancelled_by_closing_its_connection() {
     let ground = ground(COMMANDS);
     let events = ground.server.open(&modern(&ground.confirmed()));
     begun(&events);
-    drop(events);
+    ground.server.paused(|| drop(events));
     ground.undone();
 }
 
@@ -128,7 +128,9 @@ fn a_request_in_a_session_is_cancelled_by_a_notification() {
     let events = ground.server.open(&http::in_session("/mcp", &session, "tools/call", ground.confirmed()));
     begun(&events);
     let told = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
-    assert_eq!(ground.server.send(&http::message("/mcp", &told).with("Mcp-Session-Id", &session)).status, 202);
+    let told = http::message("/mcp", &told).with("Mcp-Session-Id", &session);
+    let sent = ground.server.paused(|| ground.server.post(&told));
+    assert_eq!(http::answer(sent).status, 202);
     ground.undone();
 }
 

@@ -74,16 +74,29 @@ impl Http {
     /// Sends a request on a connection of its own.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Response {
+        answer(self.post(request))
+    }
+
+    /// Sends a request on a connection of its own, whose response [`answer`] reads.
+    #[track_caller]
+    pub fn post(&self, request: &Request) -> TcpStream {
         let mut stream = self.connect();
         stream.write_all(&request.bytes()).expect("the server takes the request");
-        read_response(&mut BufReader::new(stream)).expect("a response")
+        stream
+    }
+
+    /// Runs `act` while the server's process is stopped.
+    pub fn paused<T>(&self, act: impl FnOnce() -> T) -> T {
+        super::signal(self.child.id(), "STOP");
+        let done = act();
+        super::signal(self.child.id(), "CONT");
+        done
     }
 
     /// Sends a request and reads the event stream in its response while it arrives.
     #[track_caller]
     pub fn open(&self, request: &Request) -> Events {
-        let mut stream = self.connect();
-        stream.write_all(&request.bytes()).expect("the server takes the request");
+        let stream = self.post(request);
         stream.set_read_timeout(None).expect("no deadline");
         let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
         let head = read_head(&mut reader).expect("a response");
@@ -337,6 +350,12 @@ impl Drop for Events {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
+}
+
+/// Reads the response to a request that was sent on this connection.
+#[track_caller]
+pub fn answer(stream: TcpStream) -> Response {
+    read_response(&mut BufReader::new(stream)).expect("a response")
 }
 
 fn read_head(reader: &mut impl BufRead) -> std::io::Result<Response> {
