@@ -160,6 +160,7 @@ fn help_is_the_same_however_it_is_asked_for() {
 #[test]
 fn a_mistyped_command_is_suggested_at_every_level() {
     let scratch = Scratch::new();
+    let mut root = mcpkg::cli::command();
     for path in every_path() {
         let (last, before) = path.split_last().expect("a word");
         // Swap the last two letters. If that does not change the word, or the word is short, double the last letter.
@@ -171,7 +172,7 @@ fn a_mistyped_command_is_suggested_at_every_level() {
             mistyped = format!("{last}{}", last.chars().last().expect("a letter"));
         }
         let line = std::iter::once("mcpkg").chain(before.iter().map(String::as_str)).chain([mistyped.as_str()]);
-        let refused = mcpkg::cli::command().try_get_matches_from(line).expect_err("no such command").to_string();
+        let refused = root.try_get_matches_from_mut(line).expect_err("no such command").to_string();
         let tip = refused.lines().find(|line| line.contains("tip:")).unwrap_or_default();
         assert!(tip.contains(&format!("'{last}'")), "mcpkg {} {mistyped}\n{refused}", before.join(" "));
     }

@@ -31,6 +31,7 @@ fn leaves(command: &Command, path: &[String], each: &mut dyn FnMut(&Command, &[S
 fn every_command_has_examples_that_it_takes() {
     let mut tree = mcpkg::cli::command();
     tree.build();
+    let mut root = tree.clone();
     let (mut checked, mut wrong) = (0, Vec::new());
     leaves(&tree, &[], &mut |command, path| {
         let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
@@ -39,7 +40,7 @@ fn every_command_has_examples_that_it_takes() {
         let mut of_its_own = 0;
         for example in &examples {
             let words = words(example);
-            if let Err(error) = mcpkg::cli::command().try_get_matches_from(&words) {
+            if let Err(error) = root.try_get_matches_from_mut(&words) {
                 wrong.push(format!("{example}: {error}"));
             }
             let names: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();

@@ -1,5 +1,7 @@
 //! Tests that texts for users avoid phrases that are hard to follow, as far as a search can find them.
 
+use std::sync::LazyLock;
+
 use regex::{Regex, RegexSet};
 use syn::visit::{self, Visit};
 
@@ -29,10 +31,11 @@ const PLAIN: &str = r"\b[Tt]here (is|are|was|were) (none|no )|(is|are) no (longe
 
 /// Returns the refused parts of a text.
 fn refused(text: &str) -> Vec<String> {
-    let patterns = RegexSet::new(REFUSED).expect("patterns");
-    let plain = Regex::new(PLAIN).expect("a pattern");
+    static PATTERNS: LazyLock<(RegexSet, Regex)> =
+        LazyLock::new(|| (RegexSet::new(REFUSED).expect("patterns"), Regex::new(PLAIN).expect("a pattern")));
+    let (refused, plain) = &*PATTERNS;
     let text = plain.replace_all(text, "_");
-    let found = text.split(['.', ';', '\n']).filter(|part| patterns.is_match(part));
+    let found = text.split(['.', ';', '\n']).filter(|part| refused.is_match(part));
     found.map(|part| part.trim().to_owned()).collect()
 }
 

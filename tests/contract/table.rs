@@ -10,11 +10,10 @@ use crate::support::{Client, Scratch};
 /// The tool that needs an inference engine, which only some builds have.
 const GATE_TEST: &str = "smctl_gate_test";
 
-fn command(entry: &Entry) -> clap::Command {
-    let mut command = mcpkg::cli::command();
-    command.build();
-    entry.cli.iter().fold(command, |command, word| {
-        command.find_subcommand(word).unwrap_or_else(|| panic!("`{word}` of {} is a command", entry.tool)).clone()
+/// Returns the shell command of an operation, below `root`.
+fn command<'a>(root: &'a clap::Command, entry: &Entry) -> &'a clap::Command {
+    entry.cli.iter().fold(root, |command, word| {
+        command.find_subcommand(word).unwrap_or_else(|| panic!("`{word}` of {} is a command", entry.tool))
     })
 }
 
@@ -68,8 +67,10 @@ fn agents_never_get_operations_that_are_for_the_user_only() {
 
 #[test]
 fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
+    let mut root = mcpkg::cli::command();
+    root.build();
     for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell() && !entry.has_contract_schema()) {
-        let command = command(entry);
+        let command = command(&root, entry);
         let schema = entry.input_schema();
         let required = schema.get("required").and_then(|names| names.as_array()).cloned().unwrap_or_default();
         for (name, property) in schema["properties"].as_object().expect("properties") {
