@@ -1,11 +1,13 @@
-//! How the programs are linked.
+//! Chooses how the programs are linked, and puts the commit into releases.
 
 use std::env::var;
 use std::process::Command;
 
-/// Links the programs of a build without optimisation to a fixed address. One that may lie anywhere begins with writing its 330,000
-/// addresses, a third of what its start costs, and the tests start it many thousand times. A release stays one that may lie anywhere;
-/// what a server runs first lies side by side in it, which keeps the rest out of memory.
+/// Links debug programs on Linux to a fixed address. A position-independent program first writes 330,000 addresses
+/// when it starts. This takes a third of its start, and the tests start it many thousand times.
+///
+/// Releases stay position-independent. On x86-64, a linker script puts the functions that a server runs first next to
+/// each other, so that fewer pages are loaded into memory.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=link/start.ld");
@@ -23,13 +25,13 @@ fn main() {
         && is("CARGO_ENCODED_RUSTFLAGS", "-Csymbol-mangling-version=v0")
         && var("RUSTC_LINKER").is_err()
     {
-        // The script names functions as .cargo/config.toml has them named, and not every linker that somebody may choose
-        // takes one: Rust's own does.
+        // The script names functions with the symbol mangling that .cargo/config.toml sets. Other linkers than the
+        // default one may not accept a script.
         println!("cargo::rustc-link-arg-bins=-Wl,--script={}/link/start.ld", env!("CARGO_MANIFEST_DIR"));
     }
 }
 
-/// Has `mcpkg version` name the commit. Only a release does: all of the crate is built again where it differs.
+/// Makes `mcpkg version` show the commit. Only in releases, because each new commit rebuilds the whole crate.
 fn name_commit() {
     println!("cargo::rerun-if-env-changed=MCPKG_COMMIT");
     println!("cargo::rerun-if-changed=.git/logs/HEAD");

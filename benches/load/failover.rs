@@ -120,9 +120,9 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Returns the longest pause that the failover caused. Such a pause between two moments ends after the primary was
-/// killed, and begins at most [`AFTER`] later than the kill. In any other pause, the clients only waited for a
-/// processor. Does not count the part of a pause before the kill.
+/// Returns the longest pause between two moments that the failover caused, not counting the part before the kill.
+/// Looks only at pauses that end after the primary was killed and begin at most [`AFTER`] later than the kill. In any
+/// other pause, the clients only waited for a processor.
 fn gap(mut moments: Vec<Instant>, killed: Instant) -> Duration {
     moments.sort_unstable();
     let pairs = moments.windows(2).filter(|pair| pair[1] > killed && pair[0] < killed + AFTER);
@@ -235,7 +235,7 @@ fn write(webs: &[Web], over: &AtomicBool, n: usize) -> Seen {
                 seen.failed.insert(name);
                 thread::sleep(PAUSE);
             }
-            // The server was killed before or during the request, so it is unknown whether the write succeeded.
+            // There is no connection, or it ended during the request, so it is unknown whether the write succeeded.
             None => {
                 seen.refused += 1;
                 thread::sleep(PAUSE);

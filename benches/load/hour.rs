@@ -1,4 +1,5 @@
-//! Sends a million requests, as many as a busy server gets in an hour, and checks whether the server's memory grows.
+//! Sends a million requests (a hundred thousand with `--quick`), and checks whether the server's memory grows. A busy
+//! server gets a million in an hour.
 
 use serde_json::{Value as Json, json};
 
@@ -76,8 +77,9 @@ impl Client {
     }
 }
 
-/// Returns request `n` and a part of its answer. Of ten requests, about eight are reads that repeat often, one is a
-/// read that differs each time, and one calls a tool. A few requests read a large text, and even fewer write.
+/// Returns request `n`, and bytes that its answer must contain. Of ten requests, about eight are reads that repeat
+/// often, one is a read that differs each time, and one calls a tool. A few requests read a large text, and even
+/// fewer write.
 fn request(n: usize) -> (&'static str, Json, &'static [u8]) {
     // The requests are in a random order, which is the same in each run.
     let random = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;

@@ -23,7 +23,7 @@ const P50: &str = "32 clients read while 4 write: p50 of reads, against alone";
 const FAILED: &str = "32 clients read while 4 write: failed requests";
 const LOST: &str = "32 clients read while 4 write: lost writes";
 
-/// The phase that ends the benchmark.
+/// The value of the phase that ends the benchmark.
 const OVER: usize = usize::MAX;
 
 /// The observations of a reader.
@@ -95,7 +95,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     table.push(row(LOST, Value::Count(lost(data, &written)), None, Bar::Never));
 }
 
-/// Sends different reads. Every second client uses a session.
+/// Sends one read after another, none twice in a row. Every second client uses a session.
 fn read(web: &Web, phase: &AtomicUsize, n: usize, phases: usize) -> Seen {
     let mut connection = web.connect();
     let session = (n % 2 == 1).then(|| connection.session());

@@ -102,7 +102,7 @@ fn texts(context: &Context) -> Vec<String> {
     briefs.map(|brief| format!("{} {} {}", brief.id, brief.summary, brief.words)).collect()
 }
 
-/// Searches for each word in each text, which is the simplest possible search.
+/// Returns how many texts contain at least one of the words. This is the simplest possible search.
 fn look(texts: &[String]) -> usize {
     let finders = WORDS.map(memmem::Finder::new);
     let has = |text: &&String| finders.iter().filter(|finder| finder.find(text.as_bytes()).is_some()).count() > 0;

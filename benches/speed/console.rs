@@ -1,5 +1,6 @@
-//! Measures the console at a terminal: its first frame, a key in a long list, its CPU use when nothing happens, and how
-//! soon it shows a commit of another process. In this process, measures the palette and the findings in a text.
+//! Measures the console at a terminal: its first frame, opening the content, a key in a long list, what it draws and
+//! how much CPU it uses when nothing happens, and how soon it shows a commit of another process. Measures the palette
+//! and the findings in a text within this process.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -204,8 +204,8 @@ fn apply(data: &Data, (what, prompts, bar): (&str, usize, f64), samples: usize, 
     push(table, what, ours, theirs, bar);
 }
 
-/// Measures how much a deploy of one changed file adds to the database file. No command is running then, so the WAL is
-/// empty.
+/// Measures how much a deploy of one changed file adds to the database file. No command is running while the file is
+/// measured, so the WAL is empty.
 fn growth(data: &Data, table: &mut Table) {
     const CHANGED: usize = 4096;
     let ground = Ground::make(data, "growth");

@@ -139,7 +139,8 @@ fn plain(data: &Data, address: &str, plan: &[Json], answer: &[u8]) -> Web {
     Web::start(reference(&["--statements", address, &text(&of_plan), &text(&of_answer)]))
 }
 
-/// Returns the median times until an answer of both servers, which take turns. The first round only warms up.
+/// Sends requests to two servers in turn. Returns the median time until an answer for each. The first round only
+/// warms up.
 fn in_turn(webs: [&Web; 2], mut request: impl FnMut() -> Vec<u8>, samples: usize, effort: &Effort) -> [Duration; 2] {
     let mut connections = webs.map(Web::connect);
     let rounds: Vec<[Duration; 2]> = (0..=effort.rounds)

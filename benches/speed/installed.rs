@@ -18,7 +18,7 @@ pub fn this() -> &'static Path {
     COPY.get_or_init(|| copy(&std::env::current_exe().expect("this program has a path")))
 }
 
-/// Returns the copy of a program. Makes the copy again if the program is newer.
+/// Returns the copy of a program. Makes the copy if there is none or the program is newer.
 fn copy(program: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let copy = folder.join(program.file_name().expect("a program has a name"));

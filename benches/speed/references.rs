@@ -1,5 +1,5 @@
-//! The programs that mcpkg's speed is compared with: blocking loops that do as little as possible, an axum handler, and
-//! SQLite's library.
+//! Implements most of the programs that mcpkg's speed is compared with: blocking loops that do as little as possible,
+//! an axum handler, and SQLite's library.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -67,10 +67,10 @@ pub fn make_journal(database: &Path) {
     made.expect("the journal can be made");
 }
 
-/// Copies every file below `from` to the same place below `to`: all of them or, after a power loss, none. This needs the same
-/// I/O as a deploy, in the same order. First stores the contents and a journal in a transaction of a database of
-/// [`make_journal`]. Then writes all files under temporary names and syncs them with 16 threads, moves them into place,
-/// and syncs the folders. Finally a transaction records the files and ends the journal.
+/// Copies every file below `from` to the same place below `to`: all of them or, after a power loss, none. This needs
+/// the same I/O as a deploy, in the same order. First stores the contents and a journal in one transaction, in a
+/// database that [`make_journal`] made. Then writes all files under temporary names and syncs them with 16 threads,
+/// moves them into place, and syncs the folders. Finally a transaction records the files and ends the journal.
 pub fn write(from: &Path, to: &Path, database: &Path) {
     let mut connection = Connection::open(database).expect("the database opens");
     connection.execute_batch("PRAGMA synchronous = FULL").expect("the setting");
@@ -275,7 +275,7 @@ const SEARCH: &str = "WITH hit AS MATERIALIZED (
    WHERE hit.id % 2 = 1
   ORDER BY badness, 2, 3";
 
-/// Calls `answer` with each line of the input. It bypasses the buffers of the standard library.
+/// Calls `answer` with each line of the input. Bypasses the buffers of the standard library.
 fn lines(mut answer: impl FnMut(&[u8], &mut File) -> io::Result<()>) {
     let raw = |fd: io::Result<std::os::fd::OwnedFd>| File::from(fd.expect("a standard stream can be duplicated"));
     let mut input = raw(io::stdin().as_fd().try_clone_to_owned());

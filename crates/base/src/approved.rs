@@ -1,4 +1,4 @@
-//! Stores what this user has approved on this machine, outside any database.
+//! Stores what this user has approved or started on this machine, outside any database.
 //!
 //! A database may come from somebody else, so mcpkg does not act on its rows alone. An action such as restoring files
 //! or running a plugin also requires a record here with the matching SHA-256. [`Kind`] lists the kinds of records.

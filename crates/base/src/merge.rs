@@ -6,9 +6,9 @@ use std::collections::HashMap;
 /// long: the time grows with the number of lines times the number of changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if a side
-/// is not text or is larger than [`MAX`], or if the merge would lose a line. Line endings are kept, and so is a missing one at
-/// the end.
+/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if one
+/// of the three is not text or is larger than [`MAX`], or if the merge would lose a line. Line endings are kept, and
+/// so is a missing one at the end.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_one_line_do_not() {
+    fn different_changes_of_one_line_conflict() {
         assert_eq!(merged("a\nb\n", "x\nb\n", "y\nb\n"), None);
         assert_eq!(merged("", "x\n", "y\n"), None);
         assert_eq!(merged("a\nb\nc\n", "a\nc\n", "a\nB\nc\n"), None, "deleted there, changed here");

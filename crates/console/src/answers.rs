@@ -1,5 +1,6 @@
-//! Shows the ways to approve a consent request that only reads: approve only this request, or approve all reads of the
-//! same catalog (an imported API) by the same agent during the next 4 hours.
+//! Shows the ways to approve a consent request that only reads: approve only this request, or approve all reads of
+//! the same catalog (an imported API) by the same requester (an access key, a person or a program) during the next 4
+//! hours.
 
 use serde_json::Value;
 

@@ -66,7 +66,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
 /// The number of events that are searched for deleted items.
 const RECENT: &str = "200";
 
-/// Returns a row for each deletion in the project that can still be undone, the newest first.
+/// Returns a row for each of the project's recent deletions that can still be undone, the newest first.
 fn deleted(context: &Context) -> Result<Vec<Row>> {
     let project = context.read(|_, project| Ok(project.name.clone()))?;
     let events = Invocation::new("events").flag("--undo").option("--limit", RECENT).read(context)?;

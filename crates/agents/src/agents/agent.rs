@@ -52,7 +52,7 @@ pub struct Agent {
     pub original_user: &'static [OriginalPlace],
     /// Where agentpack (contract 000) writes with `scope: project`, in agentpack's order. Relative to the deploy root.
     pub original_project: &'static [OriginalPlace],
-    /// Ends of paths to which agentpack writes but which the agent no longer reads (November 2026).
+    /// The ends of paths that agentpack writes, although the agent no longer reads them (November 2026).
     pub no_longer_read: &'static [&'static str],
     /// What import needs to know about the agent's files.
     pub imports: Imports,
@@ -130,7 +130,8 @@ impl Agent {
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)
     }
 
-    /// Returns whether the agent's facts give every instruction a place. If not, a deploy would lose some silently.
+    /// Returns whether there is always a place where the agent reads instructions. Without one, a deploy would lose
+    /// instructions silently.
     pub(super) const fn has_place_for_instructions(&self) -> bool {
         match self.project.agents_md {
             AgentsMd::Always | AgentsMd::ImportedBy(_) => true,
@@ -174,7 +175,7 @@ pub enum Url {
 /// How an entry names the variable that holds the bearer key.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// In the value of a header, with the variable's name instead of NAME: `${env:NAME}`.
+    /// In a header. Its value is this text, with the variable's name instead of NAME: `${env:NAME}`.
     Header(&'static str),
     /// In a field of this name.
     Field(&'static str),

@@ -42,7 +42,7 @@ fn config(system: System, home: &Path, xdg: &Path, appdata: Option<PathBuf>) -> 
     }
 }
 
-/// Returns the absolute path in an environment variable; `None` for a relative path.
+/// Returns the absolute path in an environment variable; `None` if the variable is not set or its path is relative.
 pub fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -34,8 +34,8 @@ pub struct Imports {
     pub folders: &'static [&'static str],
     /// The folders that contain the manifests of plugins.
     pub plugins: &'static [&'static str],
-    /// The folders of commands, subagents and hooks in a plugin. Set for one agent only: the others use the same
-    /// folders.
+    /// The folders of commands, subagents and hooks in a plugin. Set for only one agent, because all agents use the
+    /// same folders.
     pub in_plugins: Option<InPlugins>,
     /// The agent's rules for reading the manifest in one of the folders of `plugins`.
     pub manifest: Option<Manifest>,
@@ -134,7 +134,7 @@ impl List {
         Self { key, holds, takes_folders: true, replaces: None, hidden_by: None }
     }
 
-    /// Returns a list of files and folders instead of the default folder.
+    /// Returns a list of files and folders that replaces the default folder.
     pub(super) const fn replaces(key: &'static str, holds: Holds) -> Self {
         Self { replaces: Some(key), ..Self::adds(key, holds) }
     }

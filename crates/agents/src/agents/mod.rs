@@ -74,15 +74,15 @@ pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Finds the agent for a file in an agent's own folder of an Agent Plugin, such as `com.github.copilot/`. No other
-/// agent reads such a file.
+/// An Agent Plugin may have folders that only one agent reads, such as `com.github.copilot/`. Returns that agent for
+/// a file in such a folder.
 pub fn client_of(path: &str) -> Option<&'static Agent> {
     let (folders, _) = path.rsplit_once('/')?;
     let of = |folder: &str| ALL.iter().copied().find(|agent| agent.imports.namespace == Some(folder));
     folders.split('/').filter(|folder| folder.contains('.')).find_map(of)
 }
 
-/// Returns how the agent or format with this id reads MCP servers.
+/// Returns the format of the MCP servers of the agent with this id, or of Agent Plugins.
 pub fn dialect_of(id: &str) -> Option<&'static Dialect> {
     if id == open_plugins::ID {
         return Some(&open_plugins::DIALECT);

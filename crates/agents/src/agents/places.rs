@@ -277,7 +277,7 @@ pub struct Subagents {
     pub ending: &'static str,
     /// The format of a file.
     pub form: SubagentForm,
-    /// Whether a handwritten file is deployed unchanged if the agent knows all of its tools.
+    /// Whether a handwritten file is deployed unchanged if the agent knows all tools that the file names.
     pub takes_plain: bool,
     /// Whether the agent is known to list subagents in each session, with names and descriptions.
     pub listed: bool,

@@ -18,7 +18,7 @@ pub struct Finding {
     pub place: Option<(usize, usize)>,
     /// The reported part of the text: quoted, on one line, with hidden characters shown and secrets redacted.
     pub shown: String,
-    /// The SHA-256 of the lines that contain the reported part.
+    /// The SHA-256 of the lines that contain the reported part, or of the path if the finding is about the path.
     pub sha256: Sha,
 }
 
@@ -69,8 +69,8 @@ impl<'t> Found<'t> {
         self.lines[line]
     }
 
-    /// Adds a finding, unless the same rule already has one in the same line. The range may begin and end within
-    /// characters.
+    /// Adds a finding, unless the same rule already has one in the same line, or [`MOST`] in the text. The range may
+    /// begin and end within characters.
     pub(super) fn add(&mut self, rule: &'static Rule, range: Range<usize>) {
         self.add_with(rule, range, 0);
     }

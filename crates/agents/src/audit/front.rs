@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Returns the keys of a text's front matter, with the ranges of their values. An element of a list on a line of its
-/// own is returned with the list's key.
+/// Returns the keys of a text's front matter, with the ranges of their values. A further line of a value, such as an
+/// element of a list, is returned separately with the same key.
 pub(super) fn front_matter(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut values = Vec::new();
     let mut at = text.find('\n').map_or(text.len(), |end| end + 1);

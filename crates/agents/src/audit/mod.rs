@@ -47,8 +47,8 @@ pub fn scan(path: &str, text: &str) -> Vec<Finding> {
     found.finish()
 }
 
-/// Audits many files, and skips a content that had no findings under a path with the same rules. A deploy writes the
-/// same command for several agents.
+/// Audits many files. If a content had no findings, it is not audited again for paths with the same rules: a deploy
+/// writes the same command for several agents.
 #[derive(Debug, Default)]
 pub struct Scanner {
     /// The contents without findings, and which rules they were audited by.

@@ -5,9 +5,9 @@ use super::front::front_matter;
 use super::kind::{is_prose, is_settings};
 use super::rules::MIXED_SCRIPTS;
 
-/// Returns whether a letter looks like a Latin one. Such letters are the Greek and Armenian ones that Unicode's table
-/// of confusable characters (UTS 39) maps to Latin letters, and all letters of the scripts and blocks in which it maps
-/// most letters to Latin ones.
+/// Returns whether a letter looks like a Latin one. Unicode's table of confusable characters (UTS 39) maps each of
+/// these Greek and Armenian letters to a Latin letter. For each of the other scripts and blocks, it maps most
+/// letters, so all of them count here.
 fn is_lookalike(c: char) -> bool {
     matches!(c, 'Α' | 'Β' | 'Ε' | 'Ζ' | 'Η' | 'Ι' | 'Κ' | 'Μ' | 'Ν' | 'Ο' | 'Ρ' | 'Τ' | 'Υ' | 'Χ' | 'α' | 'γ' | 'ι' | 'κ' | 'ν'
         | 'ο' | 'ρ' | 'σ' | 'υ' | 'ϲ' | 'ϳ' | 'օ' | 'ս' | 'հ' | 'ո' | 'ց' | 'գ' | 'զ' | 'ղ'

@@ -115,8 +115,8 @@ fn forbids(before: &str) -> bool {
 /// Sites where anybody can publish a script.
 const OPEN_SITES: [&str; 6] = ["pastebin.com", "paste.ee", "transfer.sh", "bit.ly", "tinyurl.com", "ngrok"];
 
-/// Returns whether a script comes from a site where anybody can publish, from a bare IP address, or over plain HTTP.
-/// Addresses of this machine are safe.
+/// Returns whether a script comes from a site where anybody can publish, from a bare IPv4 address, or over plain
+/// HTTP. Addresses of this machine are safe.
 fn is_unsafe(command: &str) -> bool {
     let command = command.to_ascii_lowercase();
     let mut hosts = command.match_indices("://").map(|(at, _)| (&command[..at], &command[at + 3..]));

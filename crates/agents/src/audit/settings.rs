@@ -1,4 +1,4 @@
-//! Finds hooks in agents' settings, and risky permissions in front matter.
+//! Finds hooks and risky permissions in the front matter of texts, and hooks in agents' settings.
 
 use serde_json::Value;
 

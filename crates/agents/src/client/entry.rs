@@ -67,8 +67,8 @@ impl Wanted {
         Ok(Self::Start { program, args })
     }
 
-    /// Returns the entry that connects to a URL. The URL names the project if the entry needs one. The entry has a key if one
-    /// is named, or if the URL is on another machine.
+    /// Returns the entry that connects to a URL. The URL names the project if the entry needs one. The entry has a
+    /// key if `key` names a variable, or if the URL is on another machine.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if the URL or the variable is invalid, or if the URL names another project; `E_NO_PROJECT`

@@ -85,8 +85,8 @@ impl Record {
         })
     }
 
-    /// Returns the file's text `current` without mcpkg's change, with the previous entry restored. `None` if the file
-    /// would not exist.
+    /// Returns the file's text `current` without mcpkg's change, with the previous entry restored. `None` if mcpkg
+    /// created the file and nothing else is in it.
     ///
     /// # Errors
     /// A [`Fault`] if the text is malformed, or cannot be edited without changing something else.

@@ -108,8 +108,8 @@ pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     }
 }
 
-/// Returns whether exactly one backslash precedes a placeholder, which escapes it. After two or more, Claude Code fills the
-/// placeholder in as if there were none.
+/// Returns whether the text before a placeholder ends with exactly one backslash, which escapes the placeholder.
+/// After two or more, Claude Code fills in the placeholder as if there were none.
 fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
 }
@@ -144,7 +144,8 @@ fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder,
     number(word).filter(|_| ends).map(|number| (Placeholder::Word(number), 1 + digits(word))).or(all)
 }
 
-/// Finds the longest name that `word` starts with, if the name ends there. Also returns its position in `names`.
+/// Finds the longest name that `word` starts with and its position in `names`. The name must end there: `$files` does
+/// not contain the name `file`.
 fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     let begins =
         |name: &&String| word.strip_prefix(name.as_str()).is_some_and(|rest| !rest.starts_with(continues_name));

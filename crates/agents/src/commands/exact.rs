@@ -1,5 +1,5 @@
-//! Writes and reads the files of prompts in an export with a manifest. Importing such a file restores exactly the prompt's
-//! attributes.
+//! Writes and reads the files of prompts in an export with a manifest. Together, a prompt's file and its entry in the
+//! manifest restore exactly the same prompt.
 
 use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
@@ -13,11 +13,13 @@ pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> 
     (read.content == text && is_same(&read.attributes, attributes)).then_some(file)
 }
 
-/// The front matter of a file that contains only the text. It is needed if the text alone would be read differently.
+/// Front matter without keys. It precedes a text that would be read differently if it were the whole file.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
-/// Returns the file of a prompt for an export: the file from [`exact`], or else only the text, if [`listed`] reads that
-/// file as this prompt. Otherwise, the text follows [`ALONE`].
+/// Returns the file of a prompt for an export, which is the first of these that [`listed`] reads as this prompt:
+/// 1. the file from [`exact`],
+/// 2. the text,
+/// 3. [`ALONE`] and the text.
 pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     let reads_back = |file: &String| {
         let (read, content) = listed(file, attributes);

@@ -20,8 +20,8 @@ pub struct CommandText<'s> {
     pub declared: &'s [Argument],
 }
 
-/// Renders a prompt. The result has at most `limit` bytes. Fails with `E_INVALID_ARGUMENT` if a required argument is
-/// missing, and names it.
+/// Renders a prompt. Fails with `E_INVALID_ARGUMENT` if a required argument is missing, and with `E_TOO_LARGE` if the
+/// result would have more than `limit` bytes. A Jinja template can also fail in other ways; see [`template::render`].
 pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u64) -> Result<String> {
     let Some(dialect) = source.dialect else {
         return template::render(source.name, source.text, source.declared, given, limit);

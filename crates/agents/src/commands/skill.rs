@@ -10,7 +10,8 @@ pub use mcpkg_store::skills::{MAX_NAME, name};
 /// The maximum length of a skill's description in characters.
 pub const MAX_DESCRIPTION: usize = 1024;
 
-/// Returns whether agents accept `name` for a skill: lower-case letters and digits, with single hyphens between them.
+/// Returns whether agents accept `name` for a skill: at most [`MAX_NAME`] lower-case letters and digits, with single
+/// hyphens between them.
 pub fn is_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_NAME).contains(&name.len())

@@ -116,8 +116,8 @@ pub fn runs_something(file: &[u8]) -> bool {
     memchr::memmem::find_iter(file, b"!`").any(begins)
 }
 
-/// Returns a text in which the agent finds no placeholder. A space breaks up what would be a placeholder, because these
-/// agents have no escape.
+/// Adds a space to each part of a text that the agent would read as a placeholder, because the agent has no escape
+/// for placeholders.
 fn as_text(text: &str, spelling: Spelling) -> Cow<'_, str> {
     match spelling {
         Spelling::Words => text.into(),

@@ -43,7 +43,8 @@ impl Scope {
     }
 }
 
-/// Converts a pattern of rules in a folder to a pattern for the whole project. A pattern without a slash matches at any depth.
+/// Converts a glob that is relative to a folder to a glob that is relative to the project. A pattern without a slash
+/// matches at any depth.
 fn inside(folder: &str, glob: &str) -> String {
     let glob = glob.trim_start_matches('/');
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
@@ -195,8 +196,8 @@ fn described(text: &str) -> Option<String> {
     text_of(&matter::keys(yaml).ok()?, yaml, "description")
 }
 
-/// Parses front matter as YAML, as leniently as agents do. If that fails, adds a note that ends with `follows`, which describes
-/// the consequence.
+/// Parses front matter as YAML, as leniently as agents do. If that fails, adds a note with the reason and with
+/// `follows`, the consequence for the rule.
 fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
     let failed = |scope: &mut Scope, error: &mcpkg_base::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());

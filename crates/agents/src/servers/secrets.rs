@@ -45,7 +45,8 @@ impl Secrets {
         Self { keep: keep.to_vec(), taken: BTreeMap::new() }
     }
 
-    /// Replaces everything in a server that may be secret with references.
+    /// Replaces everything in a server that may be secret with references. Removes the keys that only one agent
+    /// understands if their value may be secret.
     pub fn take_out(&mut self, server: &str, definition: &mut Definition) -> TakenOut {
         let mut taking = Taking { secrets: self, server, out: TakenOut::default() };
         taking.named("env", &mut definition.env);
@@ -322,7 +323,7 @@ pub fn holds_secret(server: &str, definition: &Definition) -> bool {
     !out.texts.is_empty() || safe.extra.len() != extra
 }
 
-/// Returns the path of keys to the first text that may be secret in a file of MCP servers. `refers` tells whether a
+/// Returns the path of keys to the first text that may be secret in a file of MCP servers. `refers` returns whether a
 /// text is only a reference. A deploy that changes the file would store a copy of the secret.
 pub fn secret_in(value: &Value, refers: &dyn Fn(&str) -> bool) -> Option<String> {
     match value {

@@ -184,7 +184,7 @@ fn unless_replaced<T>(found: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Splits a file's path into its folder and name.
+/// Splits a file's path into its folder and name. Refuses a file of git's own.
 fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "a file of git")),

@@ -1,5 +1,5 @@
-//! Inspects paths on the user's disk, and writes files so that each is either complete or absent. The exception is
-//! [`write_unsynced`].
+//! Inspects paths on the user's disk, and writes files so that a crash leaves each of them either complete or as it
+//! was. The exception is [`write_unsynced`].
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -110,7 +110,7 @@ pub const fn executable(mode: u32, executable: bool) -> u32 {
     }
 }
 
-/// Whether a later change to the file is sure to change its times. This is so once the times are older than the
+/// Whether the next change to the file will certainly change its times. For this, they must be older than the
 /// resolution of the file system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));

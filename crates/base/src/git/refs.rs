@@ -79,7 +79,7 @@ pub fn tree(git: &Git<'_>, commit: &str) -> Result<Option<String>> {
     Ok(found.map(|id| text(id.trim_ascii())))
 }
 
-/// Whether `newer` contains every commit of `older`.
+/// Whether the commit `older` is an ancestor of `newer`, or the same commit.
 pub fn contains(git: &Git<'_>, newer: &str, older: &str) -> Result<bool> {
     Ok(git.ask(&["merge-base", "--is-ancestor", older, newer])?.is_some())
 }

@@ -68,7 +68,8 @@ pub fn offer(folder: &Path, protocol: Option<&str>, limits: &Limits<'_>) -> Resu
     Ok([header, &offered].concat())
 }
 
-/// Answers a client's `git-upload-pack` request. Returns the answer as a file without a name, and its size.
+/// Answers a client's `git-upload-pack` request. Returns a temporary file with the answer, and its size. Fails if the
+/// answer has more than `most` bytes.
 pub fn upload(
     folder: &Path,
     protocol: Option<&str>,

@@ -20,7 +20,7 @@ pub struct Status {
     pub ahead: Option<u64>,
     /// The number of commits that only the upstream has; `None` without an upstream.
     pub behind: Option<u64>,
-    /// The files with a state, in git's order.
+    /// The changed, conflicted, untracked and ignored files, in git's order.
     pub entries: Vec<Entry>,
 }
 

@@ -89,7 +89,7 @@ impl fmt::Display for Failure {
 impl StdError for Failure {}
 
 impl Failure {
-    /// Whether no part of the request was sent.
+    /// Whether it is certain that no part of the request was sent.
     pub const fn is_unsent(&self) -> bool {
         matches!(
             self,
@@ -249,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Waits for `work` within the limits. Dropping the future ends it.
+    /// Waits for `work`. Drops it when a limit is reached, which ends it.
     fn within<T>(&self, limits: &Limits, work: impl Future<Output = T>) -> Result<T, Failure> {
         self.runtime.block_on(async {
             tokio::select! {

@@ -16,8 +16,8 @@ pub const SYSTEM: System = System::Linux;
 
 /// Opens the file at the relative path `below` in an open folder, without following links.
 pub fn open_below(root: &File, root_path: &Path, below: &Path) -> io::Result<File> {
-    // Try a single call first. If it fails, open folder by folder. This also works if the kernel is too old for
-    // `openat2`; otherwise it returns the precise error.
+    // Try a single call first. If it fails, open folder by folder: that also works if the kernel is too old for
+    // `openat2`, and returns a more precise error if the file cannot be opened.
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     match rustix::fs::openat2(root, below, flags, Mode::empty(), resolve) {

@@ -1,7 +1,7 @@
 //! Hides the differences between operating systems: everything that one system does differently has one name here.
 //!
-//! `linux`, `macos` and `windows` offer the same functions, and only one of them is compiled. What Linux and macOS share
-//! is in `unix`. All other modules of all crates contain no code for a single system.
+//! `linux`, `macos` and `windows` offer the same functions, and only one of them is compiled. What Linux and macOS
+//! share is in `unix`. Outside of this folder, only tests contain code that is compiled for a single system.
 
 #[cfg(target_os = "linux")]
 mod linux;

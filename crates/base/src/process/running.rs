@@ -20,9 +20,10 @@ pub enum Failure {
     NotStarted(io::Error),
     /// The program was started, but then communication with it failed.
     Lost(io::Error),
-    /// The program exceeded its time limit. `Program::run` has ended it.
+    /// The program exceeded its time limit. `Program::run` and similar methods have then ended it.
     TimedOut,
-    /// The call was cancelled. `Program::run` has ended the program; [`Running::wait`] leaves it running.
+    /// The call was cancelled. `Program::run` and similar methods have then ended the program; [`Running::wait`]
+    /// leaves it running.
     Cancelled,
 }
 

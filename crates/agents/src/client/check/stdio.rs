@@ -115,7 +115,7 @@ impl StdioTransport {
                 }
             });
         }
-        // This may drop the message: if the queue is full, no thread waits for one.
+        // If the queue is full, this drops the message: no thread is waiting for a message then.
         let wake = move || {
             let _ = waker.try_send(Line::Cancelled);
         };

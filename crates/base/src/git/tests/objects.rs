@@ -77,7 +77,7 @@ fn a_commit_and_its_tag_are_made_before_a_ref_names_them() {
 #[test]
 fn a_repository_that_signs_gets_signed_commits_and_tags() {
     if which::which("ssh-keygen").is_err() {
-        // Write to stderr directly, around the test harness's capture, as tests/support/ does.
+        // Write to stderr directly: the test harness captures the output of `eprintln!`.
         let test = "a_repository_that_signs_gets_signed_commits_and_tags";
         let _ = writeln!(std::io::stderr(), "skipped: {test}: ssh-keygen is missing");
         return;

@@ -68,7 +68,7 @@ pub fn open_below(root: &File, _: &Path, below: &Path) -> Result<File> {
     at.ok_or_else(|| ErrorKind::InvalidInput.into())
 }
 
-/// Whether an open file has been deleted. Always false on Windows, which deletes no open files.
+/// Whether an open file has been deleted. Always false on Windows, where mcpkg does not check.
 pub fn is_gone(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
 }

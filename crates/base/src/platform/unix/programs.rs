@@ -49,7 +49,7 @@ pub fn watch(child: &Child, ended: impl FnOnce() + Send + 'static) -> io::Result
     std::thread::Builder::new().name("program-end".to_owned()).spawn(wait).map(drop)
 }
 
-/// Ends the group of `child`, which must not have been waited for yet.
+/// Asks the group of `child` to end, or kills it. `child` must not have been waited for yet.
 pub fn end(child: &mut Child, how: End) {
     let signal = match how {
         End::Asked => Signal::TERM,

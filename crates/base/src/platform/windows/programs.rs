@@ -38,7 +38,8 @@ pub fn watch(_: &Child, _: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends a program with the programs that it started. A program cannot be asked to end.
+/// Kills a program and the programs that it started. Does nothing for [`End::Asked`], because Windows has no way to
+/// ask.
 pub fn end(child: &mut Child, how: End) {
     if matches!(how, End::Asked) || !matches!(child.try_wait(), Ok(None)) {
         return;

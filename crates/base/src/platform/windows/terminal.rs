@@ -36,7 +36,7 @@ pub fn on_signal(signals: &[i32], name: &str, then: impl FnOnce() + Send + 'stat
     thread::Builder::new().name(name.to_owned()).spawn(wait).map(drop)
 }
 
-/// Does nothing: this system has no signal that arrives more than once.
+/// Does nothing: Windows has no SIGHUP, the only signal for which this is called.
 pub fn on_each_signal(_: i32, _: &str, _: impl FnMut() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
