@@ -3,8 +3,8 @@
 use std::env::var;
 use std::process::Command;
 
-/// Links debug programs on Linux to a fixed address. A position-independent program first writes 330,000 addresses
-/// when it starts. This takes a third of its start, and the tests start it many thousand times.
+/// Links debug programs on Linux with glibc to a fixed address. A position-independent program first writes 330,000
+/// addresses when it starts. This takes a third of its start, and the tests start it many thousand times.
 ///
 /// Releases stay position-independent. On x86-64, a linker script puts the functions that a server runs first next to
 /// each other, so that fewer pages are loaded into memory.

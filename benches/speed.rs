@@ -1,8 +1,8 @@
 //! Measures how fast mcpkg is, as ratios to reference processes that are measured in the same run.
 //!
-//! `cargo bench` measures everything. `cargo bench -- --quick` takes fewer samples. Any other word selects the rows
-//! whose names contain it. The program never fails because of a time: the machine may be busy. See
-//! docs/explanation/benchmarks.md.
+//! `cargo bench` measures everything except behavior under load. `cargo bench -- --quick` takes fewer samples. A word
+//! without dashes selects the rows whose names contain it. This never fails because of a time: the machine may be
+//! busy. See docs/explanation/benchmarks.md.
 //!
 //! `cargo bench -- --load` tests instead how mcpkg behaves under load. This test keeps every CPU busy for minutes, and
 //! fails if a bar is missed. It is a mode of this program, because it uses the same databases, the same client and the

@@ -1,5 +1,6 @@
 //! Provides the basics for all other crates: errors and their codes, the clock, redaction, files and folders,
-//! processes, git and HTTP. No other crate starts programs. Only `store` also contacts other hosts: PostgreSQL servers.
+//! processes, git and HTTP. All crates start programs and make HTTP requests through this one. Only `store` also
+//! contacts other hosts by itself: PostgreSQL servers.
 
 pub mod approved;
 pub mod cache;

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 /// long: the time grows with the number of lines times the number of changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if one
-/// of the three is not text or is larger than [`MAX`], or if the merge would lose a line. Line endings are kept, and
-/// so is a missing one at the end.
+/// Returns the text with the changes of both sides. Keeps line endings, and does not add one to the last line. `None`
+/// in these cases:
+/// - Both sides changed a line in different ways.
+/// - One of the three is not text, or is larger than [`MAX`].
+/// - The merge would lose a line.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;
@@ -20,8 +22,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (text.len() <= MAX && !text.contains('\0')).then_some(text)
 }
 
-/// Checks that a merge lost no line. For each distinct line, `merged` must contain at least as many copies as `base`, minus
-/// the copies that each side removed, plus the larger number of copies that one side added.
+/// Checks that a merge lost no line. The copies of each distinct line are counted. `merged` must contain at least
+/// those of `base`, minus the ones that each side removed, plus the larger number that one side added.
 fn holds_both(base: &str, theirs: &str, ours: &str, merged: &str) -> bool {
     let mut counts: HashMap<&str, [i64; 4]> = HashMap::new();
     for (at, text) in [base, theirs, ours, merged].into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Computes SHA-256 hashes. No other module uses the crate `sha2`.
+//! Computes SHA-256 hashes. Apart from tests and benchmarks, no other module uses the crate `sha2`.
 
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,5 @@
-//! Shows the ways to approve a consent request that only reads: approve only this request, or approve all reads of
-//! the same catalog (an imported API) by the same requester (an access key, a person or a program) during the next 4
-//! hours.
+//! Shows the ways to approve a consent request that only reads: only this request, or all reads of the same catalog
+//! (an imported API) during the next 4 hours. The latter applies to the same access key, person or program.
 
 use serde_json::Value;
 

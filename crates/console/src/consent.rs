@@ -59,8 +59,8 @@ fn hidden_text(lines: usize) -> String {
     format!("hidden characters in {}", count(lines as u64, "line"))
 }
 
-/// Returns the message to show after a decision. For an approval, the message begins with the time at which the
-/// approval expires. Returns `None` for other calls, and for a denial without a note.
+/// Returns the message to show after a decision. For an approval, the message first says until when the approval is
+/// valid. Returns `None` for other calls, and for a denial without a note.
 pub fn decided(call: &Invocation, data: &Value) -> Option<String> {
     let (what, _) = summary(data);
     let at = |data| time(data, "expires_at").map(|at| until(at, at)).unwrap_or_default();

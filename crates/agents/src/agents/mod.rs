@@ -1,7 +1,7 @@
-//! Describes the coding agents. Each agent has one file with every fact about it, in the types of [`agent`], [`places`] and
-//! [`imports`].
+//! Describes the coding agents. Each agent has one file with the facts about it, in the types of [`agent`],
+//! [`places`] and [`imports`].
 //!
-//! To add an agent, write its file and list it here; everything else walks [`ALL`] or [`by_id`].
+//! To add an agent, write its file and list it here; all other code finds it through this module.
 
 pub mod agent;
 pub mod cline;

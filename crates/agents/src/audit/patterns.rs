@@ -61,8 +61,8 @@ pub(super) fn scan(found: &mut Found<'_>) {
     }
 }
 
-/// Adds the first match in each line. After a match, the search continues in the next line, so that the text is read
-/// only once.
+/// Adds the first match in each line, unless the match is harmless. After a match, the search continues in the next
+/// line, so that the text is read only once.
 fn search_for(found: &mut Found<'_>, rule: &'static Rule, regex: &Regex) {
     let text = found.text;
     let mut from = 0;

@@ -58,7 +58,8 @@ pub(super) fn scan(found: &mut Found<'_>) {
     blobs(found);
 }
 
-/// Finds instructions in comments, in link definitions that serve as comments, and in hidden elements.
+/// Finds instructions in comments, in link definitions that serve as comments, and in hidden elements. Skips fenced
+/// code.
 fn hidden(found: &mut Found<'_>) {
     let text = found.text;
     let fences = fences(text);
@@ -140,7 +141,7 @@ fn blanks(found: &mut Found<'_>) {
     }
 }
 
-/// Finds long texts in Base64 or hex, with words about decoding next to them.
+/// Finds long texts in Base64 or hex that have words about decoding near them. Skips data URLs.
 fn blobs(found: &mut Found<'_>) {
     let text = found.text;
     let bytes = text.as_bytes();

@@ -50,10 +50,9 @@ pub struct ConfigFile {
 impl ConfigFile {
     /// Finds an agent's file.
     ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if the agent has no such scope, or if `root` is not a folder or does not fit the scope;
-    /// `E_NOT_FOUND` if `root` does not exist; `E_ROOT_REQUIRED` if HOME is not set, or if no project folder can be
-    /// found.
+    /// # Errors `E_INVALID_ARGUMENT` if the agent has no such scope, or if `root` is not a folder or does not fit the
+    /// scope; `E_NOT_FOUND` if `root` does not exist, or another code of [`disk::failed`] if it cannot be used;
+    /// `E_ROOT_REQUIRED` if HOME is not set, or if no project folder can be found.
     pub fn find(context: &Context, agent: &'static Agent, scope: Scope, root: Option<&Path>) -> Result<Self> {
         let homes = Homes::find()?;
         if scope == Scope::User {
@@ -95,7 +94,7 @@ impl ConfigFile {
 /// 3. the git repository around the working directory,
 /// 4. the working directory.
 ///
-/// Fails if folder 2, 3 or 4 is the home folder or contains it.
+/// Fails if folder 1 is not a folder, or if folder 2, 3 or 4 is the home folder or contains it.
 fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = named {
         let root = match root.strip_prefix("~") {

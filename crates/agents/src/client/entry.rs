@@ -70,9 +70,9 @@ impl Wanted {
     /// Returns the entry that connects to a URL. The URL names the project if the entry needs one. The entry has a
     /// key if `key` names a variable, or if the URL is on another machine.
     ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if the URL or the variable is invalid, or if the URL names another project; `E_NO_PROJECT`
-    /// and `E_NOT_FOUND` if the project that the URL must name is not selected or does not exist.
+    /// # Errors `E_INVALID_ARGUMENT` if the URL, the variable or the project's name is invalid, if the URL names
+    /// another project, or if it must name the project and its path is not `/mcp`; `E_NO_PROJECT` and `E_NOT_FOUND`
+    /// if the project that the URL must name is not selected or does not exist.
     pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
         let url = if is_named(context) {
@@ -170,8 +170,8 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     })
 }
 
-/// Checks the name of an environment variable. A text that may be a key is never written, and at most its start is
-/// shown.
+/// Checks the name of an environment variable. The error for an access key shows nothing of the key. For any other
+/// invalid name, it shows at most the start, because that text may be a key too.
 fn variable(name: &str) -> Result<&str> {
     let no_name = |what: String| {
         Err(Error::new(Code::InvalidArgument, what)

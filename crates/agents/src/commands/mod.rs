@@ -217,9 +217,9 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
-/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. From the resulting prompt,
-/// [`to_file`] writes the edited file again. Fails if the file has no text. Also fails for a Jinja template if anything
-/// but the front matter was edited.
+/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. From the resulting
+/// prompt, [`to_file`] writes the edited file again. Fails if the file has no text or contains U+0000. Also fails for
+/// a Jinja template if anything but the front matter was edited.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
     if before.template && before.dialect.is_none() {

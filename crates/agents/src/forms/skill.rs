@@ -96,7 +96,7 @@ fn is_long(keys: &Map<String, Value>) -> bool {
 }
 
 fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
-    // In front matter that is not valid YAML, every value is read as text.
+    // In front matter that is not valid YAML, `true` is read as text.
     keys.get(key).is_some_and(|value| value == &Value::Bool(true) || value == "true")
 }
 
@@ -112,7 +112,8 @@ pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text whose front matter every agent can read. `None` if that is true already, or if the text cannot be fixed.
+/// Returns the text with front matter that is valid YAML and whose description is short enough. `None` if that is
+/// true already, or if the text cannot be fixed.
 fn with_sound_front(text: &str) -> Option<String> {
     let (yaml, body) = matter::split(text).ok()??;
     let keys = matter::keys(yaml).ok()?;

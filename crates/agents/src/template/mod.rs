@@ -92,8 +92,9 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
 }
 
 /// Renders a template. An optional argument without a value is an empty string. The result has at most `limit` bytes
-/// and at most 2 MiB; a larger one fails with `E_TOO_LARGE`. Fails with `E_INVALID_ARGUMENT` if a required argument is
-/// missing or the values are too large, and with `E_TEMPLATE_FAILED` and the line for other errors.
+/// and at most 2 MiB; a larger one fails with `E_TOO_LARGE`. Fails with `E_INVALID_ARGUMENT` if a required argument
+/// is missing or the values are too large, and with `E_TEMPLATE_FAILED` for other errors, with the line if it is
+/// known.
 pub fn render(
     prompt: &str,
     source: &str,

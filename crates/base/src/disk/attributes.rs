@@ -36,7 +36,8 @@ impl Attributes {
         serde_json::to_string(self).ok()
     }
 
-    /// Drops the modification time, for a file that replaces another one: it gets all other attributes of the old file.
+    /// Drops the modification time. A file that replaces another one gets the attributes of the old file, except for
+    /// this time.
     #[must_use]
     pub fn without_time(self) -> Self {
         Self { modified: None, ..self }

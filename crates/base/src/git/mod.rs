@@ -1,5 +1,5 @@
-//! Runs git; no other module does. git never prompts, runs no hooks unless asked to, and never takes text from a user
-//! as an option.
+//! Runs git. All other modules run git through this one. git never prompts, runs no hooks unless asked to, and never
+//! takes text from a user as an option.
 //!
 //! [`Git`] runs commands in one folder. Each subject has its own module: [`refs`] and their [`transaction`], [`trees`]
 //! and [`tags`] (which only write objects and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`]

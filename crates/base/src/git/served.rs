@@ -30,8 +30,8 @@ pub fn create(folder: &Path, limits: &Limits<'_>) -> Result<()> {
     Git::new(folder, *limits).run(&args).map(drop)
 }
 
-/// Makes the files the only content of a bare repository: one commit without a parent. Author and time are fixed, so the
-/// same files always give the same commit id.
+/// Makes the files the only content of the branch that clients get: one commit without a parent. Author and time are
+/// fixed, so the same files always give the same commit id.
 pub fn publish<'a>(folder: &Path, items: impl IntoIterator<Item = Item<'a>>, limits: &Limits<'_>) -> Result<()> {
     let mut stream =
         format!("commit {BRANCH}\ncommitter mcpkg <mcpkg@localhost> 946684800 +0000\ndata 19\nPublished by mcpkg.\n")

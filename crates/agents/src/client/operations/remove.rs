@@ -80,7 +80,8 @@ impl Operation for Remove {
     }
 }
 
-/// Returns the error for a missing entry. Its hint names another entry of mcpkg for the agent, if there is one.
+/// Returns the error for a missing entry. Its hint names mcpkg's entry in the same file, or the scope in which the
+/// agent has an entry with this name, if there is one.
 fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let Standing { config, name, .. } = standing;
     let title = config.agent.title;

@@ -59,8 +59,8 @@ impl Document {
 
     /// Returns the entries by name.
     ///
-    /// # Errors
-    /// A fault if the text is malformed, or if the value that should contain the servers is not an object.
+    /// # Errors A fault if the text is malformed, or if the document or the value that should contain the entries is
+    /// not an object.
     pub fn entries(self, text: &str) -> Result<Map<String, Value>, Fault> {
         match self.value(text)? {
             Value::Null => Ok(Map::new()),
@@ -130,7 +130,7 @@ impl Document {
     /// Removes all top-level keys except these.
     ///
     /// # Errors
-    /// A fault if the text is malformed.
+    /// A fault if the text is malformed, or cannot be edited without changing something else.
     pub fn retain(self, text: &str, keys: &[&str]) -> Result<String, Fault> {
         let extra = match self.value(text)? {
             Value::Object(document) => document.keys().any(|key| !keys.contains(&key.as_str())),
@@ -158,7 +158,7 @@ impl Document {
     /// Adds an item to a top-level list. Replaces the item with the same `id`, if there is one.
     ///
     /// # Errors
-    /// A fault if the text is malformed or not JSON.
+    /// A fault if the text is malformed or not JSON, if `list` is not a list, or if the key `list` occurs twice.
     pub fn put_listed(self, text: &str, list: &str, item: &Value) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::put_listed(body, list, item),
@@ -169,7 +169,7 @@ impl Document {
     /// Removes the item with this `id` from a top-level list, and the list if it is empty afterwards.
     ///
     /// # Errors
-    /// A fault if the text is malformed or not JSON.
+    /// A fault if the text is malformed or not JSON, or if the key `list` occurs twice.
     pub fn take_listed(self, text: &str, list: &str, id: &str) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::take_listed(body, list, id),

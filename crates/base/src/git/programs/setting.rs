@@ -24,7 +24,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns the commands that run the setting's program; `None` if mcpkg never runs git in a way that would use it.
+    /// Returns the commands that run the setting's program; `None` if the setting names no program, or if mcpkg never
+    /// runs git in a way that would use it.
     pub(super) fn runs(&self) -> Option<Runs> {
         let (section, rest) = self.key.split_once('.')?;
         let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, variable)| (Some(name), variable));
