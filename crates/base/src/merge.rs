@@ -22,8 +22,9 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (text.len() <= MAX && !text.contains('\0')).then_some(text)
 }
 
-/// Checks that a merge lost no line. The copies of each distinct line are counted. `merged` must contain at least
-/// those of `base`, minus the ones that each side removed, plus the larger number that one side added.
+/// Checks that a merge lost no line. For each distinct line, this is the minimum number of copies in `merged`: the
+/// copies in `base`, minus the copies that each side removed, plus the copies that one side added (the larger number
+/// of the two).
 fn holds_both(base: &str, theirs: &str, ours: &str, merged: &str) -> bool {
     let mut counts: HashMap<&str, [i64; 4]> = HashMap::new();
     for (at, text) in [base, theirs, ours, merged].into_iter().enumerate() {

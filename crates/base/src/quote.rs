@@ -60,8 +60,8 @@ fn members(fields: &Map<String, Value>) -> String {
     fields.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
-/// Formats a name and its quoted value. For a long value, or one with hidden characters, adds the number of characters
-/// and of hidden ones.
+/// Formats a name and its quoted value. If the value is long or has hidden characters, adds its length and the number
+/// of hidden characters.
 pub fn named(name: &str, value: &Value) -> String {
     let characters = value.as_str().map_or_else(|| value.to_string().chars().count(), |text| text.chars().count());
     let hidden = hidden_in(value);

@@ -37,8 +37,8 @@ impl Rolling {
     /// Appends whole lines: all of them, or none if it fails.
     pub fn append(&mut self, lines: &[u8]) -> Result<()> {
         loop {
-            // Other processes wait here until this one has appended its lines, so they do not rename or append to the
-            // file.
+            // Other processes wait here until this process has appended its lines, so they do not rename or append to
+            // the file.
             self.open.lock()?;
             let appended = self.append_locked(lines);
             let _ = self.open.unlock();

@@ -142,8 +142,8 @@ fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     let last = address.rsplit('/').next().unwrap_or_default();
-    // Use only an argument in the path: the agent chooses the order of the other arguments, and could put a short one
-    // last.
+    // Use only an argument in the path: the agent chooses the order of the other arguments, and could put a short
+    // argument last.
     let is_argument = arguments["with"].as_object().is_some_and(|with| with.values().any(|value| value == last));
     let name = Some(last).filter(|last| is_argument && !last.is_empty()).or_else(|| arguments["command"].as_str());
     let name = name.unwrap_or(text(data, "operation"));

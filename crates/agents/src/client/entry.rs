@@ -37,9 +37,9 @@ impl Wanted {
     /// Returns the entry that starts this binary on this database as `identity`. The entry of a workspace server
     /// ([`Identity::Smctl`]) names a workspace instead of a project.
     ///
-    /// # Errors
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` if the project that the entry must name is not selected or does not exist;
-    /// `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written.
+    /// # Errors `E_NO_PROJECT` and `E_NOT_FOUND` if the project that the entry must name is not selected or does not
+    /// exist; `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written;
+    /// `E_FILE_FAILED` or `E_IO_INVALID_PATH` if the path of this binary or of the database cannot be written.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
             let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";

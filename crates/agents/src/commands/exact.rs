@@ -29,9 +29,9 @@ pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     files.into_iter().find(reads_back).unwrap_or_else(|| ALONE.to_owned() + text)
 }
 
-/// Reads a file that [`to_list`] wrote and somebody may have edited. `known` are the prompt's attributes in the manifest. Front
-/// matter is read as such if it agrees with `known`, or if [`to_list`] wrote front matter that was then edited. Otherwise the
-/// whole file is the text.
+/// Reads a file that [`to_list`] wrote and somebody may have edited. `known` are the prompt's attributes in the
+/// manifest. Front matter is read as such if it agrees with `known`, or if [`to_list`] wrote front matter that was
+/// then edited. Otherwise the whole file is the text, apart from [`ALONE`] at its start.
 pub fn listed(file: &str, known: &Attributes) -> (Attributes, String) {
     if let Some(text) = file.strip_prefix(ALONE) {
         return (known.clone(), text.to_owned());

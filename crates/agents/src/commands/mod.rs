@@ -89,8 +89,8 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file whose front matter is missing or unreadable. They follow only from the placeholders
-/// in the text.
+/// Returns the attributes of a file that is stored whole as the text, with any front matter. They follow only from
+/// the placeholders in the text.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);

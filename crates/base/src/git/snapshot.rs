@@ -45,8 +45,9 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
     commit(git, &tree, &parents, message)
 }
 
-/// Restores the files of a snapshot, and the staged ones into the index. The work tree must have the same commit
-/// checked out as at the time of the snapshot. `scratch` is a folder for temporary files, which are removed.
+/// Restores the files of a snapshot, and the index from its commit of the staged files, if there is one. The work
+/// tree must have the same commit checked out as at the time of the snapshot. `scratch` is a folder for temporary
+/// files, which are removed.
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();

@@ -57,7 +57,7 @@ impl Status {
         self.entries.iter().all(|entry| entry.state == State::Ignored)
     }
 
-    /// Returns the paths of changed and conflicted tracked files, including the old paths of renamed ones.
+    /// Returns the paths of changed and conflicted tracked files, including the old paths of renamed files.
     pub fn changed_paths(&self) -> impl Iterator<Item = &Path> {
         let changed = self.entries.iter().filter(|entry| matches!(entry.state, State::Changed | State::Conflicted));
         changed.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.from.as_deref()))

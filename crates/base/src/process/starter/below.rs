@@ -24,7 +24,8 @@ pub(super) fn watch(within: Within, channel: &Socket) -> io::Result<()> {
     }
     if within == Within::Container {
         // Only the first process of a container gets the request to end, so this process passes the request on to its
-        // group. It belongs to that group too and gets the request again, so it handles only the first request.
+        // group. This process belongs to that group too and gets the request again, so it handles only the first
+        // request.
         platform::on_signal(&[TERMINATE], "asked-to-end", platform::ask_own_group)?;
     }
     if within == Within::Nothing {
