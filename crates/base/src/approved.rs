@@ -146,8 +146,8 @@ impl Approved {
 
     /// Writes a record with a note about it, and syncs it to disk. `sha256` is in hex.
     ///
-    /// # Errors `E_UNAPPROVED` if the user has no home folder; a code of [`disk::failed`] if the record cannot be
-    /// written.
+    /// # Errors
+    /// `E_UNAPPROVED` if the user has no home folder; a code of [`disk::failed`] if the record cannot be written.
     pub fn put(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         let folder = self.made(kind)?;
         // Writers hold this lock. While it is held here, every unfinished file is left over from a killed process.

@@ -88,9 +88,9 @@ impl Pager {
     }
 }
 
-/// The options of pagers, unless the user has set their own. For `less`, these include the ones that git sets: quit
-/// if the text fits on the screen, show colors, and leave the text on the screen afterwards. In addition, `less` and
-/// `more` say which keys go on and leave.
+/// The options of pagers, unless the user has set their own. As in git, `less` quits if the text fits on the screen,
+/// shows colors, and leaves the text on the screen afterwards. In addition, `less` and `more` say which keys go on
+/// and leave.
 const VARIABLES: [(&str, &str); 3] =
     [("LESS", "-F -R -X -P?ethe end, q leaves:space goes on, q leaves.$"), ("MORE", "-d"), ("LV", "-c")];
 

@@ -1,5 +1,5 @@
 //! Shows the ways to approve a consent request that only reads: only this request, or all reads of the same catalog
-//! (an imported API) during the next 4 hours. The latter applies to the same access key, person or program.
+//! (an imported API) by the same access key, person or program during the next 4 hours.
 
 use serde_json::Value;
 

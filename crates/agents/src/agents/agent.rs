@@ -130,8 +130,8 @@ impl Agent {
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)
     }
 
-    /// Returns whether instructions always have a place where the agent reads them. An agent that reads only MCP
-    /// servers needs no such place. Without one, any other agent would silently lose instructions in a deploy.
+    /// Returns whether instructions always have a place where the agent reads them. A deploy would silently lose
+    /// instructions that have no place. An agent that reads only MCP servers needs none.
     pub(super) const fn has_place_for_instructions(&self) -> bool {
         match self.project.agents_md {
             AgentsMd::Always | AgentsMd::ImportedBy(_) => true,

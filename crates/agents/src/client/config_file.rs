@@ -50,8 +50,9 @@ pub struct ConfigFile {
 impl ConfigFile {
     /// Finds an agent's file.
     ///
-    /// # Errors `E_INVALID_ARGUMENT` if the agent has no such scope, or if `root` is not a folder or does not fit the
-    /// scope; `E_NOT_FOUND` if `root` does not exist, or another code of [`disk::failed`] if it cannot be used;
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` if the agent has no such scope, or if `root` is not a folder or does not fit the scope;
+    /// `E_NOT_FOUND` if `root` does not exist, or another code of [`disk::failed`] if it cannot be used;
     /// `E_ROOT_REQUIRED` if HOME is not set, or if no project folder can be found.
     pub fn find(context: &Context, agent: &'static Agent, scope: Scope, root: Option<&Path>) -> Result<Self> {
         let homes = Homes::find()?;

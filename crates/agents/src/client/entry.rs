@@ -37,8 +37,9 @@ impl Wanted {
     /// Returns the entry that starts this binary on this database as `identity`. The entry of a workspace server
     /// ([`Identity::Smctl`]) names a workspace instead of a project.
     ///
-    /// # Errors `E_NO_PROJECT` and `E_NOT_FOUND` if the project that the entry must name is not selected or does not
-    /// exist; `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written;
+    /// # Errors
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` if the project that the entry must name is not selected or does not exist;
+    /// `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written;
     /// `E_FILE_FAILED` or `E_IO_INVALID_PATH` if the path of this binary or of the database cannot be written.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
@@ -70,9 +71,10 @@ impl Wanted {
     /// Returns the entry that connects to a URL. The URL names the project if the entry needs one. The entry has a
     /// key if `key` names a variable, or if the URL is on another machine.
     ///
-    /// # Errors `E_INVALID_ARGUMENT` if the URL, the variable or the project's name is invalid, if the URL names
-    /// another project, or if it must name the project and its path is not `/mcp`; `E_NO_PROJECT` and `E_NOT_FOUND`
-    /// if the project that the URL must name is not selected or does not exist.
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` if the URL, the variable or the project's name is invalid, if the URL names another
+    /// project, or if it must name the project and its path is not `/mcp`; `E_NO_PROJECT` and `E_NOT_FOUND` if the
+    /// project that the URL must name is not selected or does not exist.
     pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
         let url = if is_named(context) {

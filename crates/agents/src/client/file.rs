@@ -51,8 +51,9 @@ pub struct FileText {
 impl FileText {
     /// Reads an agent's file. Follows links.
     ///
-    /// # Errors `E_CLIENT_CONFIG_INVALID` if it is not a regular file or not UTF-8 text; a code of [`disk::failed`]
-    /// if it cannot be read.
+    /// # Errors
+    /// `E_CLIENT_CONFIG_INVALID` if it is not a regular file or not UTF-8 text; a code of [`disk::failed`] if it
+    /// cannot be read.
     pub fn of(config: &ConfigFile) -> Result<Self> {
         let path = config.path.as_path();
         let real = follow(path)?;
@@ -91,8 +92,9 @@ impl FileText {
     /// Replaces the text of the file, or deletes the file for `None`. Returns the folders that were created for the
     /// file.
     ///
-    /// # Errors `E_PLAN_CHANGED` if the file was changed since it was read; `E_IO_PERMISSION_DENIED` if it is
-    /// read-only; a code of [`disk::failed`] if it cannot be written.
+    /// # Errors
+    /// `E_PLAN_CHANGED` if the file was changed since it was read; `E_IO_PERMISSION_DENIED` if it is read-only; a
+    /// code of [`disk::failed`] if it cannot be written.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {
             return Err(Error::new(Code::PermissionDenied, format!("`{}` is read-only", self.path.display()))

@@ -38,7 +38,8 @@ pub const DOMAIN: Domain = Domain {
 /// Returns the program and the arguments that start this mcpkg on the selected project, as the server for `mcpkg ask`
 /// ([`Identity::Assistant`]).
 ///
-/// # Errors `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected, or if the selected project does not exist;
+/// # Errors
+/// `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected, or if the selected project does not exist;
 /// `E_INVALID_ARGUMENT` if the address of the database contains a password; `E_FILE_FAILED` or `E_IO_INVALID_PATH` if
 /// the path of this mcpkg or of the database cannot be passed on.
 pub fn assistant(context: &Context) -> Result<(String, Vec<String>)> {

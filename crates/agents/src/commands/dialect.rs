@@ -144,7 +144,7 @@ fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder,
     number(word).filter(|_| ends).map(|number| (Placeholder::Word(number), 1 + digits(word))).or(all)
 }
 
-/// Finds the longest name that `word` starts with and its position in `names`. The name must end there: `$files` does
+/// Finds the longest name at the start of `word`, and its position in `names`. The name must end there: `$files` does
 /// not contain the name `file`.
 fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     let begins =

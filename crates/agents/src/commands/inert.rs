@@ -151,9 +151,9 @@ pub fn without_shell(text: &str) -> Cow<'_, str> {
     text.replace("```!", "``` !").replace("!`", "! `").into()
 }
 
-/// Puts each file name after an `@` between backticks, because agents do not follow names in code: `@a.md` -> ``
-/// `@a.md` ``. Names that are in code already stay unchanged. If the text's own backticks do not come in pairs, adds
-/// a space instead: `@ a.md`.
+/// Puts each file name after an `@` between backticks: `@a.md` -> `` `@a.md` ``. Agents do not follow names in code,
+/// so names that are in code already stay unchanged. If the text's own backticks do not come in pairs, adds a space
+/// instead: `@ a.md`.
 pub fn without_files(text: &str) -> Cow<'_, str> {
     let found = files(text);
     if found.is_empty() {

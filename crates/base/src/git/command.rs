@@ -94,10 +94,10 @@ impl<'a> Git<'a> {
 
     /// Runs git and returns its output.
     ///
-    /// # Errors `E_GIT_FAILED` with git's message; the details have `cwd`, `cwd_posix`, `args`, `status` and
-    /// `stderr`. If the time limit is exceeded, `status` and `stderr` are missing. Also `E_GIT_NOT_FOUND`,
-    /// `E_NOT_FOUND` if the folder does not exist, `E_CANCELLED`, and `E_UNAPPROVED` if git would run a program that
-    /// the user has not trusted.
+    /// # Errors
+    /// `E_GIT_FAILED` with git's message; the details have `cwd`, `cwd_posix`, `args`, `status` and `stderr`. If the
+    /// time limit is exceeded, `status` and `stderr` are missing. Also `E_GIT_NOT_FOUND`, `E_NOT_FOUND` if the folder
+    /// does not exist, `E_CANCELLED`, and `E_UNAPPROVED` if git would run a program that the user has not trusted.
     pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         self.feed(args, &[])
     }

@@ -18,7 +18,8 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
 /// Runs the hooks that precede a merge commit, on an index of the merged files. Returns the message as the hooks edited
 /// it.
 ///
-/// # Errors `E_UNAPPROVED` if the user has not trusted the hooks; `E_GIT_FAILED` if a hook fails.
+/// # Errors
+/// `E_UNAPPROVED` if the user has not trusted the hooks; `E_GIT_FAILED` if a hook fails.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;

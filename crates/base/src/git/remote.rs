@@ -73,7 +73,8 @@ pub struct Pushed {
 
 /// Pushes all `updates` to `origin` or none of them, and returns the result for each ref. Runs the repository's hooks.
 ///
-/// # Errors The same as [`Git::run`], for example if `origin` cannot be reached. A refused ref is not an error.
+/// # Errors
+/// The same as [`Git::run`], for example if `origin` cannot be reached. A refused ref is not an error.
 pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
     let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();

@@ -81,8 +81,9 @@ impl<'a> Transaction<'a> {
 
     /// Locks all refs and compares each with its old id. From then on no other process can move them.
     ///
-    /// # Errors `E_GIT_LOCKED` if another git process holds a lock for more than a second; `E_GIT_FAILED` with git's
-    /// message if a ref is not at its old id; `E_CANCELLED`.
+    /// # Errors
+    /// `E_GIT_LOCKED` if another git process holds a lock for more than a second; `E_GIT_FAILED` with git's message
+    /// if a ref is not at its old id; `E_CANCELLED`.
     pub fn prepare(&mut self) -> Result<()> {
         self.say(b"prepare\0")?;
         self.hear("prepare", true)

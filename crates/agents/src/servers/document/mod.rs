@@ -59,8 +59,9 @@ impl Document {
 
     /// Returns the entries by name.
     ///
-    /// # Errors A fault if the text is malformed, or if the document or the value that should contain the entries is
-    /// not an object.
+    /// # Errors
+    /// A fault if the text is malformed, or if the document or the value that should contain the entries is not an
+    /// object.
     pub fn entries(self, text: &str) -> Result<Map<String, Value>, Fault> {
         match self.value(text)? {
             Value::Null => Ok(Map::new()),

@@ -77,8 +77,8 @@ pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
 
 /// Returns the untrusted programs that the repository of `folder` names, or `None` if the user trusts them all.
 ///
-/// # Errors `E_UNAPPROVED` if git would run one of the untrusted programs with these arguments; the errors of
-/// [`Named::of`].
+/// # Errors
+/// `E_UNAPPROVED` if git would run one of the untrusted programs with these arguments; the errors of [`Named::of`].
 pub(in crate::git) fn require<A: AsRef<OsStr>>(
     folder: &Path,
     args: &[A],
