@@ -38,7 +38,7 @@ pub struct Document {
 #[derive(Debug)]
 pub enum Saved {
     Done(Box<Reply>),
-    /// Somebody else has saved since the text was opened, so the workflow was not saved.
+    /// Somebody else has changed the workflow or draft since the text was opened, so the workflow was not saved.
     Overtaken(Versions),
     /// With `is_stored`, the draft has the new text, but the workflow was not saved.
     Failed {
@@ -129,7 +129,8 @@ impl Document {
     fn stored(&self, context: &Context, written: &str, revision: u64, is_stored: &mut bool) -> Result<Reply> {
         let failed = |error| Error::new(Code::FileFailed, format!("Cannot store the text for saving: {error}"));
         let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(failed)?;
-        // If `workflow import` refuses the text, the audit trail has the name of the file.
+        // Name the file after the workflow, because the audit trail has the file's name if `workflow import` refuses
+        // the text.
         let name = named(written.lines())
             .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'));
         let file = folder.path().join(format!("{}.yaml", name.unwrap_or("workflow")));
@@ -188,7 +189,7 @@ impl Document {
     }
 }
 
-/// The two sides of a conflict: the text that you started with, and the one that somebody else saved in the meantime.
+/// The two sides of a conflict: what somebody else saved while you edited, and the text that you both started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
     /// The name of the workflow.
@@ -206,7 +207,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// Reads the revision `base` of a workflow, and its newest one. Revision 0 has an empty text.
+    /// Reads the revision `base` of a workflow, and the newest revision. Revision 0 has an empty text.
     fn since(context: &Context, name: &str, base: u64) -> Result<Self> {
         let (theirs, revision) = saved(context, name, None)?;
         let base = if base == 0 { String::new() } else { saved(context, name, Some(base))?.0 };
@@ -220,7 +221,7 @@ impl Versions {
     }
 }
 
-/// Returns the two conflicting versions if the error says that the workflow is no longer at the revision `shown`.
+/// Returns the versions of the conflict if the error says that the workflow is no longer at the revision `shown`.
 /// `base` is the text of that revision.
 fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &str) -> Option<Versions> {
     let is_changed = matches!(error.code(), Code::ImportConflict | Code::DraftStale);
@@ -230,8 +231,8 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
-/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. Returns
-/// an empty text and 0 if the workflow or revision does not exist.
+/// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. Returns an
+/// empty text and 0 if there is no such workflow or revision, or no project.
 fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
     let show = Invocation::new("workflow show").with(name);
     let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));

@@ -1,4 +1,4 @@
-//! Builds the feed, which lists events, and the previews of undoing them.
+//! Builds the feed, which lists events, the screen of one event, and the preview of an undo.
 
 use std::collections::BTreeSet;
 
@@ -120,8 +120,8 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
     }
 }
 
-/// Returns the actions that undo an event, and everything that its actor did since. An event that cannot be undone has
-/// only the second one.
+/// Returns the actions for an event. `u` undoes the event; it is offered if the undo is possible, or if only a later
+/// change stops it. `U` undoes the event and everything that its actor did after it.
 fn undos(event: &Value) -> Vec<Action> {
     let seq = event["seq"].as_i64().unwrap_or_default();
     let all = Following {
@@ -169,7 +169,7 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
     let data =
         Invocation::new("events").flag("--undo").option("--after", &after).option("--limit", "1").read(context)?;
-    // If the event was pruned, the first one is a later one.
+    // If the event was pruned, the first event of the list is a later one.
     let Some(event) = rows(&data, "events").first().filter(|event| event["seq"] == seq) else {
         return Ok(Screen::text("Feed > event", vec![Line::plain("The event was pruned.")]));
     };
@@ -235,7 +235,8 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
 /// The number of events to search for later changes of the same item in the same second.
 const LATER: &str = "200";
 
-/// Returns the call that shows the change of an event: the diff of the revision made at its time and the one before.
+/// Returns the call that shows what an event changed: `diff` of the revision that it made and the one before, or `show`
+/// for the first revision.
 fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<Invocation> {
     let history = Invocation::new(&format!("{noun} history")).with(name).read(context).ok()?;
     let revisions = rows(&history, "revisions");

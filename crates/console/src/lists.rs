@@ -1,5 +1,5 @@
-//! Builds generic screens for all `list` operations, and for `doctor` and `check`. A new `list` operation appears here
-//! without further code.
+//! Builds generic screens for all `list` operations, and for `doctor` and `check`. A new `list` operation gets its
+//! screen without further code.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
@@ -22,7 +22,7 @@ fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
-/// Returns the screen `All`, an index that opens each list.
+/// Returns the screen `All`: a row for each `list` operation, for `doctor` and for `check`.
 pub fn all(context: &Context) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -31,7 +31,7 @@ pub fn all(context: &Context) -> Result<Screen> {
                 Span::new(Tone::Name, entry.cli[..entry.cli.len() - 1].join(" ").as_str()),
                 Span::plain(entry.about),
             ],
-            // A list of something that has to be named first opens as a form.
+            // A list that has required arguments opens as a form.
             look: Some(match needs_arguments(entry) {
                 true => Place::Form(words.clone()),
                 false => Place::List(words.clone()),

@@ -13,8 +13,8 @@ use crate::{
     snapshots, workflows,
 };
 
-/// Builds the screen of a place. A place that needs a project, or a folder to deploy to, says how to choose one if there is
-/// none.
+/// Builds the screen of a place. If there is no project, a top-level screen says how to select one. If there is no
+/// folder to deploy to, the screen says so instead of failing.
 pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
     let root = ROOTS.iter().find(|(_, _, root)| root == place);
     match (built(place, context, part), root) {

@@ -53,7 +53,7 @@ pub enum Does {
     Write(Fix),
 }
 
-/// Returns the suggestions for a spot. `words` narrow a list of commands; they have no effect at a [`Spot::Cursor`].
+/// Returns the suggestions for a spot. At a [`Spot::Pointer`], `words` narrow a list of commands.
 pub fn suggested(context: &Context, written: &str, spot: &Spot, words: &str) -> Result<Picker> {
     let arguments = match spot {
         Spot::Pointer(pointer) => json!({ "yaml": written, "pointer": pointer, "partial": words }),
@@ -80,7 +80,7 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
-    // Step outputs without an accepted tag come after the providers, because there may be many of them.
+    // Step outputs without an accepted tag come after the providers, because there may be many such outputs.
     let accepted = texts(data, "accepts");
     let is_near = |value: &&Value| {
         let tags = texts(value, "tags");
@@ -165,7 +165,7 @@ impl Pick {
         Self { value: value.to_owned(), cells, does }
     }
 
-    /// Makes the row of a provider. The row names the request that choosing it sends, such as `asks GET HOST/apps`.
+    /// Makes the row of a provider. The last cell says what choosing the row does, such as `asks GET HOST/apps`.
     fn provider(data: &Value) -> Self {
         let (id, request) = (text(data, "id"), text(data, "request"));
         let (value, name) = (text(&data["select"], "value_field"), text(&data["select"], "display_field"));

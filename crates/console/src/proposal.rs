@@ -50,7 +50,7 @@ pub fn hunks(diff: &Diff, chosen: &[usize]) -> Vec<usize> {
     if chosen.len() == diff.hunks() { Vec::new() } else { chosen.to_vec() }
 }
 
-/// Adds `--hunks` to a call that accepts only these hunks.
+/// Makes a call accept only these hunks, by `--hunks`. Without hunks, leaves the call unchanged.
 pub fn in_part(call: Invocation, hunks: &[usize]) -> Invocation {
     let hunks: Vec<String> = hunks.iter().map(usize::to_string).collect();
     if hunks.is_empty() { call } else { call.option("--hunks", &hunks.join(",")) }

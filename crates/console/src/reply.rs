@@ -16,8 +16,8 @@ pub fn warnings(reply: &Reply) -> Vec<String> {
     found.map(|warning| warning.strip_suffix(LISTED_BY_VERBOSE).map(str::to_owned).unwrap_or(warning)).collect()
 }
 
-/// Returns the lines of a reply: its body and its [`warnings`]. Sentences, texts, tables and diffs are quoted, because they may
-/// come from an agent, an API or a file.
+/// Returns the lines of a reply: its body and its [`warnings`]. Sentences, texts, tables and diffs are quoted, because
+/// they may come from an agent, an API or a file.
 pub fn lines(reply: &Reply) -> Vec<Line> {
     let mut lines = Vec::new();
     push(&reply.body, &mut lines);

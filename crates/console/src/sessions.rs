@@ -1,5 +1,4 @@
-//! Shows what each agent loads in every session, before and after a deploy, and the warnings of `mcpkg plan`: what an
-//! agent's files cannot express.
+//! Shows what each agent loads in every session, before and after a deploy, and the warnings of `mcpkg plan`.
 
 use serde_json::Value;
 

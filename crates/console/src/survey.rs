@@ -1,4 +1,5 @@
-//! The survey of this machine: it finds deployed files that changed, a synced folder that differs, and problems.
+//! The survey of this machine. It finds deployed files to update, a synced folder that differs, problems that `mcpkg
+//! doctor` finds, and critical audit findings.
 //!
 //! A survey takes longer than reading the database, so the console runs it in a separate thread: when the inbox opens
 //! and, for the deployed files, also after each commit.
@@ -43,7 +44,7 @@ impl Survey {
         Self { files, problems_of_files, ..self }
     }
 
-    /// Returns a message for each thing that could not be read.
+    /// Returns a message for each source that could not be read.
     pub fn problems(&self) -> impl Iterator<Item = &String> {
         self.problems_of_files.iter().chain(&self.other_problems)
     }
@@ -53,7 +54,8 @@ impl Survey {
     }
 }
 
-/// Returns whether the current folder is a folder to deploy to: mcpkg finds it by itself, or an earlier deploy used it.
+/// Returns whether there is a folder to deploy to: mcpkg finds one by itself, or an earlier deploy used the current
+/// folder.
 fn can_deploy(context: &Context, snapshots: &[Value]) -> bool {
     let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
     matches!(root, Ok(Some(_))) || snapshots.iter().any(|found| text(found, "root") == context.selection.directory)

@@ -23,15 +23,16 @@ const FAILED: Millis = 24 * 3_600_000;
 pub struct Waiting {
     /// `ask`, `run`, `draft`, `change`, `drift`, `behind`, `sync`, `check` or `finding`.
     pub kind: &'static str,
-    /// The number of equal requests that the item stands for. Its commands decide on the one that expires first.
+    /// The number of equal requests that the item stands for. The item's commands decide on the request that expires
+    /// first.
     #[serde(skip_serializing_if = "is_one")]
     pub count: u64,
     /// The source: an actor as in the audit trail (`events`), `disk`, `project`, `folder`, `doctor`, or the origin of a
     /// proposed change.
     pub from: String,
     pub what: String,
-    /// The first value of a request, which tells it from requests for the same command. Requests that are folded into
-    /// one item have none.
+    /// The first value of a request, to distinguish it from other requests for the same command. An item that stands
+    /// for several requests has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The effect of a request: `reads`, `writes` or `destroys`.

@@ -37,7 +37,8 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
     .with_details(json!({ "size": size, "limit": limit }))
 }
 
-/// Returns the page that a list call asks for. By default, the shell gets everything and an agent a hundred rows.
+/// Returns the page that a list call asks for. By default, the shell gets all rows, and an agent gets [`op::PAGE`]
+/// rows.
 pub(super) fn page(
     list: &str,
     after: Option<&str>,

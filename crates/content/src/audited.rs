@@ -22,8 +22,8 @@ pub fn add(report: &mut Report, path: &str, content: &NewContent) -> Result<bool
     Ok(findings.map(|findings| report.add(findings)).is_some())
 }
 
-/// Returns the lines to show to a person before texts are stored: one for each critical finding, and one for each other
-/// rule with warnings.
+/// Returns the lines to show to a person before texts are stored: the critical findings, and a line for each other rule
+/// with warnings.
 pub fn lines(report: &Report) -> Vec<String> {
     let others = report.filtered(|finding| finding.rule.severity < Severity::Critical);
     critical_lines(report).into_iter().chain(others.lines(Severity::Warning)).collect()

@@ -125,8 +125,8 @@ fn columns(row: &Row) -> Shown {
     Shown { cells: row.cells.iter().enumerate().map(cell).collect(), hunk: None, fold: None }
 }
 
-/// Returns lines without columns for rows that are all unchanged or all changed: each unchanged line once, or the
-/// changed lines of the first text, then those of the next text.
+/// Returns rows as lines without columns. The rows are all unchanged or all changed. An unchanged row becomes one line;
+/// of changed rows, all lines of the first text come first, then those of the next text.
 fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     if rows[0].is_same {
         let last = |row: &Row| row.cells.iter().flatten().last().map(|cell| line(&sign(sides, None), cell, true));

@@ -68,7 +68,7 @@ fn unchanged_lines_unfold_and_both_texts_stand_side_by_side() {
     assert!(rows.contains(&"-  10  line 10 | +  10  line ten".to_owned()), "{rows:?}");
     assert!(rows.contains(&" | +  11  and more".to_owned()), "{rows:?}");
     assert_eq!(rows.last().map(String::as_str), Some("   20  line 20 |    21  line 20"));
-    // There are no folds if the diff was not made from this text.
+    // A diff that was not made from the given text has no folds.
     let other = parse(&mcpkg_base::diff::unified(&old, &new, "a", "b")).with_text("something else\n", 1);
     assert!(!shown(&other, &View::default()).iter().any(|row| row.starts_with("...")));
 }

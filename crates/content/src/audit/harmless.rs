@@ -167,7 +167,7 @@ impl Operation for Unignore {
         let (count, project) = context.write("finding.unignore", &self.rule, |db, project, _| {
             let mut list = ignored::list(db, project)?;
             let before = list.len();
-            // Withdraw the records before the commit, so that an older copy of the database cannot bring them back.
+            // Withdraw the approvals before the commit: with an older copy of the database, they would be valid again.
             list.iter()
                 .filter(|known| is_meant(known))
                 .try_for_each(|known| context.approved.withdraw(approved::Kind::Finding, &known.key()))?;

@@ -70,8 +70,8 @@ impl Subject {
         }
     }
 
-    /// Returns the findings to ignore: those that the audited project ignores. If a path or a source is audited, those
-    /// that the selected project ignores.
+    /// Returns the findings that the audited project ignores, or for a path or source, those that the selected project
+    /// ignores.
     pub(super) fn ignored(&self, context: &Context) -> Vec<Ignored> {
         let list = match self {
             Subject::Project(name) => context.store.read(|db| ignored::list(db, &projects::get(db, name)?)),

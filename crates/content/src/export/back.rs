@@ -20,8 +20,8 @@ pub type Candidate = (Link, File);
 /// group of its own.
 pub type Group = Vec<Candidate>;
 
-/// Returns `files` and `others` together. If both have a file at the same path, the one in `others` is returned, unless
-/// the manifest lists the one in `files`.
+/// Returns `files` and `others` together. Of two files at the same path, the file in `others` wins, unless the manifest
+/// lists the file in `files`.
 pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
     let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
     let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());

@@ -207,7 +207,7 @@ impl Stored {
     }
 }
 
-/// Writes the project into the folder. Returns the number of items by kind, and the project's name.
+/// Writes the project into the folder. Returns the counts for the report, and the project's name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = write::scratch(folder)?;
     let stored = context.read(|db, project| Stored::read(db, project, scratch.path(), context))?;

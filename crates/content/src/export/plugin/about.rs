@@ -31,7 +31,8 @@ pub struct About {
     /// Without a version, Claude Code treats each commit as a new version.
     pub version: Option<String>,
     pub description: Option<String>,
-    /// The author, the license and so on, which are only known if the project was imported from a plugin.
+    /// The license and so on, from the manifest of an imported plugin. Without an author there, the owner that the user
+    /// gave.
     more: Map<String, Value>,
 }
 

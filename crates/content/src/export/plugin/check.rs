@@ -1,4 +1,5 @@
 //! Adds a remark on every item that an import of the plugin would not restore, unless there is such a remark already.
+//! Imported manifests and lists of servers get no remark, because an export generates its own.
 
 use std::collections::{BTreeMap, HashMap};
 

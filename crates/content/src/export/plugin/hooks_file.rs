@@ -99,7 +99,7 @@ fn find(items: &[(Entry, NewContent)], path: &str) -> Option<usize> {
     items.iter().position(|(entry, _)| entry.name == path && is_claudes(entry))
 }
 
-/// Returns whether an item is a file of Claude Code's hooks.
+/// Returns whether an item is one of Claude Code's hook files.
 pub(super) fn is_claudes(entry: &Entry) -> bool {
     matches!(entry.what, What::AgentFile { holds: Kind::Hook, .. })
         && entry.origin.agent.as_deref() == Some(super::making::CLAUDE)

@@ -78,7 +78,7 @@ fn is_manifest(entry: &Entry) -> bool {
     matches!(entry.what, What::AgentFile { holds: Kind::Plugin, .. })
 }
 
-/// Returns a JSON object.
+/// Parses a JSON object. A byte-order mark may come before it.
 pub(super) fn read(content: &NewContent) -> Option<Map<String, Value>> {
     let bytes = content.bytes().ok()?;
     serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes)).ok()

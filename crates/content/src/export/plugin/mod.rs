@@ -49,7 +49,8 @@ pub struct Plugin {
     pub holds: Vec<(&'static str, usize)>,
     /// The files, by path.
     pub files: Vec<PluginFile>,
-    /// What the plugin lacks, or contains in a changed form. One remark covers all items of one kind.
+    /// What the plugin lacks, or contains in a changed form. One remark covers all items of one kind with the same
+    /// reason.
     pub remarks: Vec<Remark>,
 }
 

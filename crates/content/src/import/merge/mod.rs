@@ -49,7 +49,7 @@ impl Action {
         }
     }
 
-    /// Returns whether the import writes the item.
+    /// Returns whether the import changes more than the item's path.
     pub const fn is_written(&self) -> bool {
         matches!(self, Action::Create | Action::Update(_) | Action::Scope(_))
     }

@@ -41,8 +41,8 @@ pub struct Destination {
 pub struct ForAgent {
     /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
-    /// Whether the agent reads the file when started in the root. The agent does not read files in plugins and
-    /// subfolders.
+    /// Whether the agent reads the file when it is started in the root. An agent does not read the files of plugins and
+    /// subfolders then.
     pub is_own: bool,
     pub plugin: PluginFile,
 }

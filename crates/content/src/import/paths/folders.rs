@@ -114,8 +114,8 @@ fn folder_with_lower_main(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns whether a text has the front matter that every skill has. This tells a skill from an ordinary document that
-/// is also called `skill.md`.
+/// Returns whether a text has the front matter that every skill has. An ordinary document can also be called
+/// `skill.md`, but has no such front matter.
 fn describes_skill(text: &[u8]) -> bool {
     keys_in(text).is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }

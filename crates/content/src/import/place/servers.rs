@@ -33,8 +33,8 @@ impl Servers {
         Self { found, names, listed }
     }
 
-    /// Adds a server, unless another agent's file already contains it. Two entries are the same server if they differ only in
-    /// settings that one of the agents cannot express.
+    /// Adds a server, unless it was already found in another file. Two entries are the same server if they differ only
+    /// in settings that one of the agents cannot express, or if one plugin lists both for different agents.
     pub fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
         let entry = server.name.clone();
         let is_own =
