@@ -1,5 +1,4 @@
-//! The `mcpkg://` resources: with them, a client that supports only MCP resources can read a project's prompts,
-//! resources and their histories.
+//! The `mcpkg://` resources for prompts, resources and their histories, for clients that support only MCP resources.
 
 use serde_json::{Map, json};
 

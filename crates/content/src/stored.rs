@@ -213,8 +213,8 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     if entry.what == What::Server { server::read(entry, content).map(drop) } else { Ok(()) }
 }
 
-/// Creates an item from `entry` and `content`, or stores them as a new revision of `before`. Returns the item's permanent
-/// key. Fails with `E_ALREADY_EXISTS` if the name or URI is taken.
+/// Creates an item from `entry` and `content`, or replaces `before` with them. Returns the item's permanent key. Fails
+/// with `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,

@@ -22,8 +22,8 @@ pub struct Folder {
     pub hints: Vec<String>,
 }
 
-/// Reads the files in one folder. `.gitignore` applies, but hidden files are included, as in every skill's folder. Fails if a
-/// link leads out of the folder.
+/// Reads the files in one folder. `.gitignore` applies, but hidden files are included, as in every skill's folder.
+/// Fails if a link leads out of the folder, or if a subfolder cannot be read.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {

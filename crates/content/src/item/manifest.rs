@@ -40,8 +40,8 @@ impl Manifest {
     }
 
     /// Reads the manifest of `folder`; `None` if there is none. Fails if the manifest is malformed, has a different
-    /// version, or contains conflict markers or a path that leads out of the folder. `heal` is the hint for such a
-    /// manifest.
+    /// version, or contains conflict markers or a path that leads out of the folder. `heal` is the hint of these
+    /// errors, except for conflict markers.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {

@@ -21,7 +21,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Returns the argument as `prompt list` shows it: `file (required): The file to look at`.
+    /// Returns the argument as the tool `list_prompts` shows it: `file (required): The file to look at`.
     pub(super) fn shown(&self) -> String {
         let required = if self.required { " (required)" } else { "" };
         let description = self.description.as_ref().map(|description| format!(": {description}")).unwrap_or_default();

@@ -143,8 +143,8 @@ impl Operation for Show {
     }
 }
 
-/// Refuses a value for an argument that the prompt does not have, because the user meant another name. Called for people
-/// only: extra values from agents do no harm.
+/// Refuses a value for an argument that the prompt does not have: the user probably meant another name. Called for
+/// people only, because extra values from agents do no harm.
 fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, String>) -> Result<()> {
     let Some(unknown) = given.keys().find(|name| !known.contains(name)) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Parses the paths of requests, and writes refusals that git shows to its user.
+//! Parses the paths of requests, and builds the answers to requests that are refused.
 
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, HeaderValue};

@@ -174,7 +174,7 @@ fn package(definition: &Definition) -> Option<Value> {
     Some(package.into())
 }
 
-/// Returns the index of the first argument after these flags. `None` if it is another flag, or if it is not shown.
+/// Returns the index of the first argument after these flags. `None` if that argument is another flag, or is not shown.
 fn first(args: &[Option<String>], flags: &[&str]) -> Option<usize> {
     let at = args.iter().position(|arg| arg.as_deref().is_none_or(|arg| !flags.contains(&arg)))?;
     args[at].as_ref().is_some_and(|arg| !arg.starts_with('-')).then_some(at)

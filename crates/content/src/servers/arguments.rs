@@ -54,8 +54,8 @@ impl ServerArguments {
             && transport.is_none()
     }
 
-    /// Applies the arguments to a server's existing definition, or to an empty one. Fails if a value looks like a secret. The
-    /// error does not repeat the value.
+    /// Applies the arguments to a server's existing definition, or to an empty one. Fails if they do not fit together,
+    /// or if a value may be a secret. The error does not repeat the value.
     pub fn lay_over(&self, name: &str, before: Option<Definition>) -> Result<Definition> {
         let mut definition = self.base(before)?;
         for given in &self.env {

@@ -1,4 +1,4 @@
-//! The lock file `mcpkg.lock`: contains the commit of each source and the hash of each of its files in a project.
+//! The lock file `mcpkg.lock`, which contains the commit of each source of a project and the hash of each file.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};

@@ -147,7 +147,7 @@ impl News {
 }
 
 /// Shows what the updates change and what an audit found in the changed files, and asks a person. Asks nothing if no
-/// item changes.
+/// item changes and the audit found nothing.
 fn ask(all: &[(&SourceRow, Result<Option<News>>)], context: &Context) -> Result<()> {
     let mut bodies = Vec::new();
     let mut count = 0;
@@ -190,7 +190,8 @@ impl Update {
         Ok(Some(News { contents, extent, choice: origin.choice, updated }))
     }
 
-    /// Returns the findings in the files that changed. Only a person at a terminal can accept critical ones.
+    /// Returns the findings in the files that changed. Unless this is a dry run, fails if some are critical and no
+    /// person can be asked.
     fn findings(&self, row: &SourceRow, contents: &Contents, context: &Context) -> Result<audit::Report> {
         if contents.audit.findings.is_empty() {
             return Ok(audit::Report::default());

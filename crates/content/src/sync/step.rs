@@ -17,7 +17,7 @@ pub(super) enum Act {
     Give(Entry, NewContent),
     /// Gives the merged content to both sides.
     Merge(Entry, NewContent),
-    /// Deletes the file, because a person accepted that.
+    /// Deletes the file: a person accepted that, or the project renamed the prompt, which then gets a new file.
     DeleteFile,
     /// Proposes the folder's version, because these parts conflict.
     ProposeChange(Vec<&'static str>),

@@ -259,8 +259,8 @@ impl Operation for Deny {
     }
 }
 
-/// Returns the request with this id or with an id that ends in it. Ids created within the same hour share their first
-/// characters, so a prefix would not tell them apart.
+/// Returns the request with this id or with an id that ends in it. Ids created within the same hour begin with the same
+/// characters, so their ends are shown and accepted instead.
 fn named(context: &Context, id: &str) -> Result<Request> {
     let id = id.trim();
     context.store.read(|db| {

@@ -129,7 +129,7 @@ impl Confirmed {
     /// Uses the token up, in the transaction that applies the plan.
     ///
     /// # Errors
-    /// The inner error if another process has used the token first.
+    /// The inner error if another call has used the token first.
     pub fn consume(&self, db: &Db<'_>, now: Millis) -> Result<Result<(), Refused>> {
         Ok(match consents::consume_token(db, &self.sha256, now)? {
             true => Ok(()),

@@ -94,7 +94,7 @@ fn one_server_in_the_files_of_several_agents_is_one() {
 }
 
 #[test]
-fn a34_an_export_gives_agents_files_back_to_the_byte() {
+fn an_export_gives_agents_files_back_to_the_byte() {
     let world = World::new();
     let files = [
         (
@@ -177,7 +177,7 @@ fn the_manifest_lists_what_agents_files_cannot_express() {
 }
 
 #[test]
-fn a37_a_manifest_that_names_commands_keeps_them_beside_the_folder() {
+fn a_manifest_that_names_commands_keeps_them_beside_the_folder() {
     let world = World::new();
     world
         .file("plugins/p/.claude-plugin/plugin.json", r#"{ "name": "p", "commands": ["./extra/x.md"] }"#)
@@ -192,7 +192,7 @@ fn a37_a_manifest_that_names_commands_keeps_them_beside_the_folder() {
 }
 
 #[test]
-fn a36_what_opencode_writes_into_its_folder_is_not_taken() {
+fn what_opencode_writes_into_its_folder_is_not_taken() {
     let world = World::new();
     let own =
         ["package.json", ".gitignore", "bun.lock", "package-lock.json", "node_modules/a/index.js", "node_modules/b.md"];

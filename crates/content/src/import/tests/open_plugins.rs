@@ -1,4 +1,5 @@
-//! Tests the rules of Agent Plugins 1.0 for reading. Each row is named after a line of the specification.
+//! Tests that plugins are read by the rules of Agent Plugins 1.0. Each row of a test is named after a rule of the
+//! specification.
 
 use super::plugins::Seen;
 use super::*;
@@ -13,7 +14,7 @@ fn servers(entries: &str) -> String {
     )
 }
 
-/// Imports a plugin with this manifest, a skill and a server.
+/// Imports a plugin with this manifest, two skills and a server.
 fn plugin(manifest: &str) -> Seen {
     let servers = servers("\"m\": {\"type\": \"stdio\", \"command\": \"m\"}");
     Seen::of(&[
