@@ -24,7 +24,7 @@ pub struct Document {
     pub by: String,
     /// The text when it was opened or last stored.
     pub text: String,
-    /// The text of the saved workflow that saving replaces; empty if there is none.
+    /// The text of the saved workflow, which saving replaces; empty if there is no saved workflow.
     pub saved: String,
     /// The revision of `saved`; 0 if there is no saved workflow.
     pub revision: u64,
@@ -189,12 +189,12 @@ impl Document {
     }
 }
 
-/// The two sides of a conflict: what somebody else saved while you edited, and the text that you both started with.
+/// A version that somebody else saved, which conflicts with yours, and the text that both versions started from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
     /// The name of the workflow.
     pub name: String,
-    /// The text that both sides started with.
+    /// The text that both versions started from.
     pub base: String,
     /// The text that is saved now.
     pub theirs: String,

@@ -1,4 +1,4 @@
-//! Builds the feed, which lists events, the screen of one event, and the preview of an undo.
+//! Builds three screens: the feed (a list of events), one event, and the preview of an undo.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Scree
     let now = context.clock.now();
     let mut list = Vec::new();
     if let Some(group) = group {
-        // Groups are ordered by their newest event. The sort is stable, so each group stays newest first.
+        // Groups are ordered by their newest event. The sort is stable, so the newest event of a group stays on top.
         let mut order: Vec<&str> = Vec::new();
         for event in &events {
             let name = text(event, group);
@@ -136,7 +136,7 @@ fn undos(event: &Value) -> Vec<Action> {
         "console" => "undo the console since here",
         _ => "undo this agent since here",
     };
-    // For an event that somebody changed later, the preview of the undo shows who.
+    // If the item was changed later, the preview of the undo shows who changed it.
     let can_undo = matches!(text(event, "undo"), "in" | "stop");
     let one = can_undo.then(|| Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
     one.into_iter().chain([Action::open('U', label, Place::Undo(Undo::By(all)))]).collect()

@@ -9,7 +9,7 @@ pub struct Meaning {
     pub meaning: &'static str,
 }
 
-/// How many rows at the beginning of [`KEYS`] are keys that work on every screen.
+/// The number of rows at the beginning of [`KEYS`] whose keys work on every screen.
 const EVERYWHERE: usize = 18;
 
 /// All keys, in the order of the help screen.

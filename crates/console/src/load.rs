@@ -22,7 +22,7 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
             let how = Line::plain("All > project lists the projects").then_keys(": a selects one, + creates one");
             Ok(Screen::text(format!("{name}: no project"), vec![Line::plain("No project is selected."), how]))
         }
-        // Without a home folder, the same code has another reason.
+        // Without a home folder, `E_ROOT_REQUIRED` has another reason.
         (Err(error), _) if error.code() == Code::RootRequired && disk::home().is_ok() => Ok(deploy::nowhere()),
         (built, _) => built,
     }

@@ -34,7 +34,7 @@ pub struct Pick {
     /// The value as `workflow set` takes it, such as `inputs.name`; for a provider, its id.
     pub value: String,
     /// The name, the type, the tags, and a remark. For a provider: its name, an empty cell, the values that it still
-    /// needs, and its request.
+    /// needs, and its request. For a value from a provider: the value, its label, and two empty cells.
     pub cells: [Span; 4],
     pub does: Does,
 }

@@ -69,8 +69,8 @@ pub struct List {
     pub is_narrow: bool,
     /// Whether the last cells are prose, which wraps instead of being cut.
     pub wraps: bool,
-    /// The signs in the first column, each with its meaning. A user interface without room for a legend shows the
-    /// meaning.
+    /// The signs in the first column, each with its meaning. Plain output and web pages show the meaning instead of the
+    /// sign.
     pub signs: &'static [(&'static str, &'static str)],
 }
 

@@ -12,7 +12,7 @@ use crate::data::{number, rows, text, time};
 use crate::place::Place;
 use crate::{consent, draft, finding, proposal};
 
-/// The maximum number of recent runs to search for failed or stopped ones.
+/// How many of the newest runs are searched for failed, stopped and waiting ones.
 const RUNS: &str = "50";
 
 /// How long a failed run stays in the inbox.
@@ -27,8 +27,8 @@ pub struct Waiting {
     /// first.
     #[serde(skip_serializing_if = "is_one")]
     pub count: u64,
-    /// The source: an actor as in the audit trail (`events`), `disk`, `project`, `folder`, `doctor`, or the origin of a
-    /// proposed change.
+    /// The source: an actor as in the audit trail (`events`), `disk`, `project`, `folder`, `doctor`, `audit`, or the
+    /// origin of a proposed change.
     pub from: String,
     pub what: String,
     /// The first value of a request, to distinguish it from other requests for the same command. An item that stands

@@ -7,7 +7,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::{Db, blobs, prompts};
 
-/// The maximum number of templates that one finding lists by name.
+/// The maximum number of templates that get a finding of their own. One more finding counts the others.
 const NAMED: usize = 20;
 
 /// Checks the templates of all projects and reports those that cannot be rendered.

@@ -2,9 +2,9 @@
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`cursor`] (pages of lists), [`files`] (stores files as
 //! resources), [`audited`] and [`ignored`] (audit findings in new content), [`completions`] (names for the shell to
-//! complete), [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg
-//! up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
-//! [`skills`] (the rules for skills) and [`uri`].
+//! complete), [`export::plugin`] (the files that a server offers), [`import`], [`item`], [`source`] and [`stored`] (for
+//! `mcpkg up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP
+//! servers), [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;
 pub mod answer;

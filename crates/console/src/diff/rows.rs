@@ -20,7 +20,7 @@ pub struct View {
 /// A row of a diff on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// One line for the whole width, or one for each column.
+    /// One line for the whole width, or one for each column; `None` if a column has no line in this row.
     pub cells: Vec<Option<Line>>,
     /// The number of the hunk that the row belongs to, counted from 1; `None` outside of hunks.
     pub hunk: Option<usize>,

@@ -84,7 +84,7 @@ impl Side {
     }
 }
 
-/// Groups changed rows, with [`AROUND`] unchanged rows before and after, into hunks, and all other rows into folds.
+/// Puts changed rows, with up to [`AROUND`] unchanged rows around them, into hunks. All other rows become folds.
 fn parts(rows: Vec<Row>) -> Vec<Part> {
     let is_near = |at: usize| {
         let near = at.saturating_sub(AROUND)..rows.len().min(at + AROUND + 1);

@@ -82,8 +82,7 @@ impl Layout {
     }
 }
 
-/// Returns the file for an item at a path. `listed` is the item's entry in the manifest. Without an entry, a prompt's file
-/// needs front matter that declares the prompt.
+/// Returns the file for an item at a path. `listed` is the item's entry in the manifest, if it gets one.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {

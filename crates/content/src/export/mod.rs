@@ -146,7 +146,8 @@ struct Counts {
     resources: usize,
     servers: usize,
     agent_files: usize,
-    /// The number of links, copies and variants that were not written.
+    /// The number of links, copies and variants that were left out, because an import would not restore the same items
+    /// with them.
     left: usize,
     unlinked: Unlinked,
     /// The files that were imported with changes, and the reasons.

@@ -80,7 +80,7 @@ pub(crate) enum Linked {
     Link,
     /// A copy of the file that the link leads to.
     Copy,
-    /// Nothing, because the link leads to a folder.
+    /// Nothing, because the link does not lead to a file.
     Nothing,
 }
 

@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// The maximum number of lines about single files that a terminal shows without `-v`.
 const MAX_LINES: usize = 20;
 
-/// The files that did not become items, and notes about files.
+/// The files that did not become items or are stored with changes, and notes about files.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     pub same: Vec<Duplicate>,

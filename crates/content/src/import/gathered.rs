@@ -1,4 +1,4 @@
-//! Runs the stages [`read`] and [`place`] of an import.
+//! Runs the stages [`read`] and [`place`] of an import, and audits the files.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -6,9 +6,9 @@ use mcpkg_base::error::Error;
 /// The reason why a file or a whole folder is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// An agent's file that is malformed.
+    /// A malformed file of an agent, or a malformed skill of a plugin.
     Malformed,
-    /// An agent's file that may contain a secret.
+    /// A file that may contain a secret.
     Secret,
     /// A file with a critical audit finding that no person accepted, or another file of the same skill.
     Critical,

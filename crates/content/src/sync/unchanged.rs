@@ -15,8 +15,8 @@ use mcpkg_store::syncs::{self, Sync};
 
 /// Returns whether `sync` left nothing to do, and neither the project nor the folder `top` has changed since.
 ///
-/// As in git's index, a file is unchanged if it has the same size, times and inode, and if its times are older than the time
-/// of the last look. A folder with the same metadata contains the same entries.
+/// As in git's index, a file is unchanged if it has the same size, times and inode, and if its times are older than the
+/// start of that sync. A folder with the same metadata contains the same entries.
 pub(super) fn is_unchanged(db: &Db<'_>, project: &Project, sync: &Sync, top: &Path) -> Result<bool> {
     if sync.project_state.is_none() || sync.project_state != Some(syncs::state(db, project.id)?) {
         return Ok(false);

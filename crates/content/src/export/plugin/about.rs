@@ -31,8 +31,8 @@ pub struct About {
     /// Without a version, Claude Code treats each commit as a new version.
     pub version: Option<String>,
     pub description: Option<String>,
-    /// The license and so on, from the manifest of an imported plugin. Without an author there, the owner that the user
-    /// gave.
+    /// Other fields, such as the license, from the manifest of an imported plugin. If that manifest names no author,
+    /// the owner that the user gave is the author.
     more: Map<String, Value>,
 }
 

@@ -50,7 +50,7 @@ pub struct AsPlugin {
     owner: Option<String>,
 }
 
-/// The output of an export: the files, the plugins in them, and the name of the marketplace.
+/// The output of an export: the files, the plugins in them, and the marketplace.
 struct Given {
     files: Vec<PluginFile>,
     plugins: Vec<Plugin>,

@@ -15,7 +15,8 @@ use mcpkg_store::blobs::NewContent;
 /// Stands for the plugin's folder at the start of a path in hooks.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
 
-/// Adds the hooks. `wanted` contains the paths in the plugin's folder that MCP servers name.
+/// Adds the hooks, and the documents that hooks and MCP servers name. `wanted` contains the paths in the plugin's
+/// folder that MCP servers name.
 pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted: BTreeSet<String>) -> Result<()> {
     manifest::add_remarks(making, items);
     let file = hooks_file::of(making, items)?;

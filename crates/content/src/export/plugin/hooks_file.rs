@@ -25,8 +25,7 @@ pub(super) struct HooksFile {
     pub merged: BTreeSet<String>,
 }
 
-/// Returns the plugin's hooks, if the project has hooks. Notes each hook in Claude Code's manifest that cannot be
-/// merged.
+/// Returns the plugin's hooks, if the project has hooks. Notes hooks in Claude Code's manifest that cannot be merged.
 pub(super) fn of(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<Option<HooksFile>> {
     let own = find(items, HOOKS);
     let manifest = manifest::at(items, CLAUDES);

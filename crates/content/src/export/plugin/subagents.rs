@@ -1,5 +1,5 @@
-//! Lays out subagents: in `agents` for Claude Code and Gemini CLI, and in its own folder for Copilot CLI. Codex loads
-//! no subagents from plugins.
+//! Lays out subagents: in `agents` for Claude Code and Gemini CLI, and in Copilot CLI's own folder for Copilot CLI.
+//! Codex loads no subagents from plugins.
 
 use serde_json::Value;
 

@@ -20,7 +20,7 @@ pub enum End {
     None(Reason),
 }
 
-/// Resolves a link. The target must be below `root`, which must be a real path.
+/// Resolves a link. Only a target below `root` can be imported. `root` must be a real path.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
     let real = match mcpkg_base::platform::real(link) {
         Ok(real) => real,

@@ -258,7 +258,7 @@ impl Inventory {
         walked
     }
 
-    /// Skips the database and the files that SQLite keeps next to it, in case they are in the folder.
+    /// Skips the database, and the files that SQLite and mcpkg keep next to it, in case they are in the folder.
     fn leave_out_database(&mut self, context: &Context) {
         let database = context.store.location().to_string();
         for (path, candidate) in self.candidates.extract_if(.., |path, _| is_of_database(path, &database)) {

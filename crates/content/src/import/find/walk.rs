@@ -17,8 +17,8 @@ use mcpkg_base::file;
 /// Which files of a folder to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// Files that people keep for agents. Ignore files apply. Hidden folders are entered only if they may contain agents'
-    /// files or skills.
+    /// The files of a project. Ignore files apply. Hidden folders are entered only if they may contain agents' files or
+    /// skills.
     Project,
     /// The files of `Project`, and also ignored files.
     Ignored,
@@ -40,7 +40,7 @@ pub struct Walked {
 /// A malformed pattern in an ignore file. The pattern has no effect, but the file's other lines apply.
 #[derive(Debug)]
 pub struct BadLine {
-    /// The ignore file. It may be in a folder above the one that is walked.
+    /// The ignore file. It may be in a folder above the walked folder.
     pub file: PathBuf,
     /// The line, counted from 1.
     pub line: Option<usize>,
@@ -75,8 +75,8 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     });
     let mut walked = Walked::default();
     for entry in walk.build() {
-        // An error in an ignore file above `top` arrives as an entry of its own. Any other error arrives with the
-        // folder that it is about.
+        // An error in an ignore file above `top` arrives as an entry of its own. An error in an ignore file below `top`
+        // arrives with the entry of its folder.
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if walked.pass_over(&error, None, None) => continue,

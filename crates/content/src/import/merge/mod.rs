@@ -35,7 +35,8 @@ pub enum Action {
     /// Changes only the path of the stored item. Its file is now at another path, and the file at the former path is a
     /// duplicate.
     Moved(Uuid),
-    /// Does nothing, because the stored item differs for this reason.
+    /// Stores nothing, because the item conflicts with the stored items, for this reason. One conflict makes the import
+    /// fail.
     Conflict(&'static str),
 }
 

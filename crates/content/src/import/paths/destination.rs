@@ -41,8 +41,8 @@ pub struct Destination {
 pub struct ForAgent {
     /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
-    /// Whether the agent reads the file when it is started in the root. An agent does not read the files of plugins and
-    /// subfolders then.
+    /// Whether an agent that is started in the root reads the file. Files of plugins and files in subfolders are not
+    /// read then.
     pub is_own: bool,
     pub plugin: PluginFile,
 }
@@ -67,7 +67,7 @@ pub struct InSkill {
     pub name: String,
 }
 
-/// Names of folders that only describe the folder's content, and do not help to tell items apart.
+/// Names of folders that only describe the folder's content, and do not help to distinguish items.
 const GENERIC: &[&str] = &[
     "agent",
     "agents",

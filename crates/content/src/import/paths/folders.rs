@@ -133,8 +133,8 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns the folder that cannot be a skill as a whole, because this file shows that the folder has other content too.
-/// Instructions, and files in an agent's folder other than `.github`, never belong to a skill.
+/// Returns the folder that cannot be a skill as a whole, because the file at `path` shows that the folder has other
+/// content too. Instructions, and files in an agent's folder other than `.github`, never belong to a skill.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {

@@ -296,7 +296,7 @@ impl Places {
 /// The file in which a plugin lists its MCP servers.
 const PLUGINS_SERVERS: &str = ".mcp.json";
 
-/// The endings of subagents' files, longer ones first because a shorter one also matches.
+/// The endings of subagents' files. Longer endings come first, because a shorter ending also matches.
 const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
 /// Returns the destination of a file whose name identifies it as instructions.

@@ -1,4 +1,4 @@
-//! Indexes of the items that were already placed, to find one with the same content as a file.
+//! Indexes of the items that were already placed, to find an item with the same content as a file.
 
 use std::collections::HashMap;
 

@@ -127,7 +127,7 @@ impl Lists {
 }
 
 impl Lists {
-    /// Returns a note about files that look like subagents and are next to listed ones, but are not listed.
+    /// Returns a note about files that look like subagents and are next to listed subagents, but are not listed.
     pub fn forgotten(&self, path: &str, agent: &Agent, paths: &BTreeSet<&str>, read: ReadFile<'_>) -> Option<Note> {
         let folder_of = |path: &str| path.rfind('/').map_or(0, |end| end + 1);
         let subagents = self.files.iter().filter(|(_, to)| to.role == Role::Subagent).map(|(path, _)| path);
@@ -153,7 +153,7 @@ impl Lists {
     }
 }
 
-/// The maximum number of files next to listed ones that are read.
+/// The maximum number of files next to listed subagents that are read.
 const MAX_LOOKED_AT: usize = 1000;
 
 impl<'r> Reading<'r> {

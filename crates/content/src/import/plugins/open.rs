@@ -16,7 +16,7 @@ const TEXTS: [&str; 5] = ["version", "description", "homepage", "repository", "l
 pub enum Manifest {
     /// The manifest of an Agent Plugin, and notes about fields that are ignored.
     Valid(Vec<String>),
-    /// A manifest that names a schema of Agent Plugins but violates it, for this reason.
+    /// A manifest that names a schema of Agent Plugins but violates it or is not valid JSON, for this reason.
     Rejected(String),
     /// A manifest that names no schema, so it may be a vendor's manifest.
     Plain(Map<String, Value>),

@@ -1,7 +1,8 @@
 //! Stage 3 of an import: reads each file according to its destination.
 //!
-//! A [`Draft`] contains the information from a single file. Files are not compared with each other here. So a draft has no
-//! name yet, and another file may have the same content. The next stage, [`crate::import::place`], takes care of both.
+//! A [`Draft`] contains the information from a single file. Files are not compared with each other here. So a draft has
+//! no name yet, and another file may have the same content. The next stage, [`crate::import::place`], chooses names and
+//! finds duplicates.
 
 pub mod agent_file;
 pub mod skill;
