@@ -71,7 +71,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     if matches.get_flag("web") {
         let cancelled = context.cancelled.clone();
         let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());
-        // The web console sets the functions that ask questions when it starts an operation.
+        // `ask` and `line` are not set here: the web console sets them for each operation.
         context.shows_data = false;
         let output = *output;
         return web::run(context, is_read_only, move |links| print_links(&output, links)).map(|()| 0);
@@ -80,7 +80,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     context.ask = output.asker(false, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
     context.confirmation = Confirmation::Ask;
-    // The console shows replies as text. An operation asks for missing inputs only if its data is not shown.
+    // The console shows replies as text. An operation that had to show its data as JSON would not ask for missing
+    // inputs.
     context.shows_data = false;
     if matches.get_flag("plain") || pick::is_plain() {
         context.progress = output.progress();

@@ -1,4 +1,5 @@
-//! Tests of writes: exclusion, lost connections, and the errors for them.
+//! Tests writes: lost connections, waiting for other writers, and their errors. Also tests that both engines order
+//! names alike.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use super::{AUTHOR, World, insert, names, project};
 use crate::support::eventually;
 use crate::support::postgres::Server;
 
-/// The lock of writers, with its number from `store/engine/postgres/lock.rs`.
+/// The number of the writers' lock: `WRITERS` in `crates/store/src/engine/postgres/lock/mod.rs`.
 const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::fuzz::Cases;
 use crate::support::{Client, Random, Scratch, memory};
 
-/// The MiB that the server may use, in addition to a small search: the request and its copies, and SQLite's work.
+/// How many MiB more than for a small search the server may use: for the request and its copies, and for SQLite's work.
 const MIB: u64 = 64;
 
 #[test]

@@ -58,7 +58,7 @@ pub(super) fn listed(client: &mut Client) -> Vec<String> {
 pub(super) const META: [&str; 6] =
     ["enact__search", "enact__learn", "enact__install", "enact__uninstall", "enact__list", "enact__run"];
 
-/// Returns whether tools cannot run on this machine, and reports it as skipped.
+/// Returns whether tools cannot run on this machine. If so, reports the test as skipped.
 pub(super) fn no_sandbox(failed: &Value) -> bool {
     let unavailable = failed.to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {
@@ -215,7 +215,7 @@ fn a_toolset_limits_lists_and_calls() {
     assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_NOT_IN_TOOLSET", "{refused}");
     // The active toolset cannot be deleted.
     assert_eq!(scratch.run(&["toolset", "delete", "pdf", "--yes"]).status, 2);
-    // A switch in the shell takes effect at once.
+    // `toolset use` in the shell takes effect in the running server at once.
     scratch.ok(&["toolset", "use", "--all"]);
     client.notification("notifications/tools/list_changed");
     assert!(listed(&mut client).contains(&"bob__other".to_owned()));

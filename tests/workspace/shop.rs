@@ -80,7 +80,7 @@ impl Shop {
         self.root().join(path)
     }
 
-    /// Returns the real binary, started in the root.
+    /// Returns a command that runs the real binary in the root.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
@@ -214,7 +214,7 @@ impl Shop {
         State { repos, files }
     }
 
-    /// Checks that there are no locks and no unfinished files.
+    /// Checks that nothing is left over: no journal, temporary files, git locks or marks of an unfinished clone.
     #[track_caller]
     pub fn assert_tidy(&self) {
         let own = self.root().join(".smctl");
@@ -233,7 +233,7 @@ impl Shop {
         }
     }
 
-    /// Starts a server over stdio in the workspace, with the handshake of an older revision.
+    /// Starts a server over stdio in the workspace, with the handshake of an older revision of MCP.
     pub fn client(&self, arguments: &[&str]) -> Client {
         Client::spawn(self.command().arg("serve").args(arguments)).shake_hands("2025-06-18")
     }

@@ -157,8 +157,8 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Passes on other errors. The name must be in column 1,
-/// and the row's id in column `id`.
+/// Returns a placeholder for a damaged row, so that a list can still show its name. Passes on other errors. The name
+/// must be in column 1, and the row's id in column `id`.
 pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
     if error.code() != Code::Damaged {
         return Err(error);

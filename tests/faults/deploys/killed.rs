@@ -3,7 +3,7 @@
 use super::{Big, counts, deployed, summary};
 use crate::support::{finds, runs_all, skipped};
 
-/// Commands of each kind. Each of them finds and settles an interrupted deploy.
+/// Different commands. Each of them finds and settles an interrupted deploy.
 const NEXT: [&[&str]; 7] = [
     &["prompt", "list"],
     &["plan", "--repo", "../../repo"],
@@ -14,7 +14,7 @@ const NEXT: [&[&str]; 7] = [
     &["events"],
 ];
 
-/// The numbers of the file at which the process is killed: the first ones, the last ones, and some between.
+/// The numbers of the files at which the process is killed: the first ones, the last ones, and some between.
 const AT: [usize; 18] = [1, 2, 3, 4, 11, 29, 58, 77, 100, 123, 150, 151, 188, 222, 241, 270, 299, 300];
 
 /// A part of [`AT`], one for each command in [`NEXT`].
@@ -72,7 +72,7 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
     let (mut before, mut after, mut uncleaned) = (0, 0, 0);
     let steps: [(&str, &[usize]); 6] = [
         ("mkdirat", &[1, 2]),
-        // The record that this machine began the journal.
+        // This rename writes the record that this machine began the journal.
         ("rename", &[1]),
         ("renameat", &[1, 50, 100]),
         // 200 calls while files are written, and then 200 to remove the old files that were kept.

@@ -1,4 +1,4 @@
-//! Describes Claude Code, Anthropic's command line.
+//! Describes Claude Code, Anthropic's coding agent for the terminal.
 
 use serde_json::json;
 

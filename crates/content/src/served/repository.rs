@@ -4,8 +4,9 @@
 //! so there is only one update. The commit depends only on the files.
 //!
 //! The repository contains each project as a plugin. A plugin's version is `1.0.N`, where N is the number of the
-//! project's newest event in the audit trail when the files changed. So the version rises with each change, and no
-//! version is used twice. While the files stay the same, the version stays the same too.
+//! project's newest event in the audit trail when the files changed. So the version rises when a change of the project
+//! changes the files, and stays the same while the files do. It also stays the same if only the layout of the files
+//! changes, for example after an update of mcpkg.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -197,7 +198,7 @@ fn digest(files: &[PluginFile]) -> String {
     sha256::hex(text.as_bytes())
 }
 
-/// Records from time to time that a repository is in use, and which events did not change it.
+/// From time to time, records that a repository is in use, and up to which event it is up to date.
 fn note_use(context: &Context, folder: &Path, state: State, trail: i64) {
     if trail - state.trail > READ || age(context, folder).is_some_and(|age| age > USED) {
         let _held = disk::hold_folder(folder);

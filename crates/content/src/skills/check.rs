@@ -27,7 +27,7 @@ impl Problem {
 /// The metadata of a `SKILL.md`, and its problems.
 #[derive(Debug, Default)]
 pub struct Main {
-    /// The front matter, if it is valid.
+    /// The front matter, if there is no problem, `other_name` included.
     pub matter: Option<Map<String, Value>>,
     pub problems: Vec<Problem>,
     /// The problem that `name` differs from the folder's name. It is separate from `problems`, because some agents use
@@ -118,8 +118,8 @@ pub fn main(folder: &str, text: &str) -> Main {
     Main { matter, problems, other_name }
 }
 
-/// Returns the problem that a `SKILL.md` begins with a byte order mark, if it does. Agents that get skills over MCP accept
-/// the mark, but some agents that read the file do not.
+/// Returns a problem if a `SKILL.md` begins with a byte order mark. Agents that get skills over MCP accept the mark,
+/// but some agents that read the file do not.
 pub fn mark(text: &str) -> Option<Problem> {
     let why = "it begins with a byte order mark; Codex and Gemini do not load the skill";
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))

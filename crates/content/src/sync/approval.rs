@@ -1,5 +1,5 @@
-//! Checks that this user synced a project with a folder on this machine before. mcpkg ignores all other folders in the
-//! database, because the database may come from somebody else.
+//! The record that this user synced a project with a folder on this machine. mcpkg ignores folders in the database
+//! without such a record, because the database may come from somebody else.
 
 use std::path::Path;
 

@@ -8,12 +8,12 @@
 //! 3. [`plan`] follows files that were moved ([`moves`]). For each item, [`decide`] chooses a [`step`], and merges the
 //!    two sides if needed ([`crate::merge`]). A step may still change: because a name is taken ([`names`]), because of
 //!    [`links`], or because of the [`files`] to write.
-//! 4. [`apply`] changes the project in one transaction, and [`write`] the folder.
+//! 4. [`apply`] changes the project in one transaction. Then [`write`] changes the folder.
 //! 5. [`report`] describes the result.
 //!
 //! A sync can be killed at any moment. Before the first file is written, the transaction that changes the project
-//! records all files with their old and new content, so that the next sync can continue. The common version of a file
-//! is recorded only when the file is on disk.
+//! records all files with their old and new content, so that the next sync can continue. A file's content is recorded
+//! as the version that both sides share only when the file is on disk.
 
 mod apply;
 mod approval;

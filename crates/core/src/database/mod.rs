@@ -51,7 +51,8 @@ pub const OPS: &[Entry] = &[
     Entry::of::<prune::Prune>(),
 ];
 
-/// Returns the path of the default database: `mcpkg.db` in the user's data directory. `None` if the user has no home directory.
+/// Returns the path of the default database: `mcpkg/mcpkg.db` in the user's data directory, or in the cache directory
+/// on Windows. `None` if the user has no home directory.
 pub fn default_path() -> Option<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
     let folder = if mcpkg_base::platform::IS_WINDOWS { strategy.cache_dir() } else { strategy.data_dir() };

@@ -19,7 +19,7 @@ pub const MANAGED: Safety =
 /// A file that mcpkg did not write.
 pub const FOREIGN: Safety =
     Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
-/// A file whose text was imported, and that only gets a block.
+/// A file whose text mcpkg has imported. The deploy keeps the text and only adds mcpkg's block.
 pub const WITH_BLOCK: Safety =
     Safety { adopt: false, reason: "adds a block to your file; your own text stays", ..FOREIGN };
 /// A file that mcpkg wrote and somebody changed.

@@ -22,7 +22,8 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Parses a goal: `pristine`, `ID` for the state after that snapshot, or `ID^` for the state just before it.
+    /// Parses a goal: `pristine`, `ID` for the state after that snapshot, or `ID^` for the state just before it. If the
+    /// snapshot is itself a rollback, `ID` also means the state just before it.
     pub fn find(context: &Context, word: &str) -> Result<Self> {
         let word = word.trim().to_owned();
         if word == PRISTINE {

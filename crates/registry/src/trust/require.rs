@@ -1,4 +1,5 @@
-//! Decides whether an archive may be used. Every [`Verb`], such as installing or running, calls [`require`].
+//! Decides whether an archive may be used. Each action on an archive (see [`Verb`]) calls [`require`] first, except an
+//! import: imported archives are judged when they are used.
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ pub struct Begun {
     pub uuid: Uuid,
     /// The caller's name in the audit trail (`events`).
     pub actor: String,
-    /// The asker: `user`, `key:NAME`, `person:NAME` or `program:NAME`.
+    /// Who asked for the run: `user`, `key:NAME`, `person:NAME` or `program:NAME`.
     pub asker: String,
     pub tool: String,
     /// The version; `None` if the tool is a folder that was given by its path.
@@ -84,7 +84,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![limits.before(now), limits.most(), most])
 }
 
-/// Adds a run that is starting.
+/// Adds a run that is starting, or that was refused.
 pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
     db.run(
         sql!(

@@ -25,7 +25,8 @@ pub const WAIT: u32 = 25;
 /// How many seconds a caller may wait at most.
 pub const LONGEST_WAIT: u32 = 50;
 
-/// Fails if the server, the access key, the user who started this process or the policy of the project forbids running anything.
+/// Fails if running is forbidden by the project's policy, or by `no_execute`, which the server, the access key or the
+/// user who started this process sets.
 pub fn policy(context: &Context) -> Result<()> {
     let denied = |by: &str, message: String| {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
@@ -56,7 +57,7 @@ pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     Ok(Duration::from_secs(seconds.into()))
 }
 
-/// Returns a person's consent to a plan, asking for it if possible.
+/// Returns the consent to a plan. Asks a person for it if the plan needs one and nobody has given it.
 ///
 /// # Errors
 /// For agents, those of [`nonce::ask`]. At a shell, those of [`request::ask`], and `E_CONFIRM_REQUIRED` if `--yes` would be
@@ -82,7 +83,7 @@ pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))
         }
-        // Nobody has reviewed this text, so a person has to answer, and `--yes` is not enough.
+        // Ask a person: `--yes` was not given, or it is not enough for this plan (see [`Plan::may_be_confirmed`]).
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
                 "--yes can only run a saved workflow that you have approved with `mcpkg draft approve` or saved at a terminal with \
@@ -96,7 +97,7 @@ pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<
 /// Returns whether a plan is a single command that the caller can also call as a tool without consent. A server that
 /// runs as `assistant` (contract 004) has no such tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
-    // Resuming a run that may have done more than is recorded needs consent even for such a command.
+    // A resumed run may have done more than is recorded, so it needs consent. Its `may_be_confirmed` is false.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;
     let mut steps = plan.program.steps.iter();
     context.caller.identity() != Identity::Assistant

@@ -1,4 +1,4 @@
-//! `mcpkg client add`: writes mcpkg's entry into agents' configuration files.
+//! `mcpkg client add`: writes mcpkg's entry into an agent's configuration file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -80,8 +80,8 @@ impl Placing {
         if instructions.is_empty() && users.is_none() && import.is_none() {
             return Ok(false);
         }
-        // The path of the original, if this file is a duplicate: the file of the last section's item, or else the
-        // imported AGENTS.md. `None` if a section became a new item, because then this file is not a duplicate.
+        // If all sections came from existing items, the path of the last one's file. If there are no sections, the
+        // imported AGENTS.md. `None` if a section became a new item: then this file is not a duplicate.
         let mut original = Some(import.unwrap_or_default());
         let applies = Scope::default().within(&to.scope).applies;
         for (name, text) in instructions {
@@ -178,8 +178,8 @@ impl Placing {
         Ok(None)
     }
 
-    /// Replaces a subagent with the file that a deploy wrote the subagent from. This happens if the subagent's agent
-    /// supports fewer fields. Returns whether there is such a subagent.
+    /// If a deploy wrote an already placed subagent from this file, puts this file in its place. The placed subagent
+    /// lacks the fields that its agent does not support. Returns whether there was such a subagent.
     fn takes_over_subagent(&mut self, file: &File, to: &Destination) -> Result<bool> {
         let name = to.wanted_name();
         let bytes = file.content.bytes()?;
@@ -199,8 +199,8 @@ impl Placing {
         Ok(false)
     }
 
-    /// Replaces a rule with the file that a deploy wrote the rule from. The rule must contain no more than a deploy writes.
-    /// Returns whether there is such a rule.
+    /// If a deploy wrote an already placed rule from this file, puts this file in its place. Returns whether there was
+    /// such a rule.
     fn takes_over_rule(&mut self, file: &File, to: &Destination, scope: &Scope) -> Result<bool> {
         // A deploy names a rule after the path of its original, if the original applies to a folder.
         let stem = match (to.role, to.form, to.scope.is_empty()) {
@@ -227,8 +227,8 @@ impl Placing {
         Ok(true)
     }
 
-    /// Replaces a section of a block with the file that a deploy wrote the section from. Returns whether there is such a
-    /// section.
+    /// If a deploy wrote an already placed section of a block from this file, puts this file in its place. Returns
+    /// whether there was such a section.
     fn takes_over_section(&mut self, file: &File, to: &Destination, applies: &Applies) -> Result<bool> {
         if to.role != Role::Instructions || to.form != Form::Plain {
             return Ok(false);
@@ -257,7 +257,7 @@ impl Placing {
     }
 }
 
-/// Returns the path that a file imports as `import`, such as `../AGENTS.md`.
+/// Resolves `import`, such as `../AGENTS.md`, against the folder of `file`.
 fn next_to(file: &str, import: &str) -> String {
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let (folder, import) = match import.strip_prefix("../") {

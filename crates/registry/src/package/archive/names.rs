@@ -69,7 +69,8 @@ enum Kind {
     Above,
 }
 
-/// The paths so far. They are normalized, since some file systems ignore case and Unicode forms.
+/// The paths so far, each with its original spelling and kind. The keys are normalized, since some file systems ignore
+/// case and Unicode forms.
 #[derive(Default)]
 pub(super) struct Names(HashMap<String, (String, Kind)>);
 
@@ -77,7 +78,8 @@ impl Names {
     /// Adds a path and its parent folders.
     ///
     /// # Errors
-    /// `E_ARCHIVE_INVALID` if another member has the same normalized path.
+    /// `E_ARCHIVE_INVALID` if another path or parent folder has the same normalized form, unless both are the same
+    /// folder.
     pub(super) fn add(&mut self, path: &str, is_folder: bool) -> Result<()> {
         for (at, _) in path.match_indices('/') {
             self.put(path, &path[..at], Kind::Above)?;

@@ -57,7 +57,7 @@ impl CommandLine {
         }
     }
 
-    /// Returns the names of the parameters in order.
+    /// Returns the names of the parameters, each once, in the order in which they first appear.
     pub fn parameters(&self) -> Vec<&str> {
         let mut names = match self {
             Self::Argv(argv) => argv.parameters(),

@@ -34,7 +34,7 @@ pub(super) fn failed(error: postgres::Error) -> Error {
                     was changed",
             )
         }
-        // PostgreSQL cannot store U+0000, so nothing can have such a name.
+        // PostgreSQL cannot store U+0000, so nothing has a name that contains it.
         &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
             Error::new(Code::NotFound, "Not found: names and texts never contain U+0000")
         }
@@ -104,7 +104,7 @@ pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
     .with_source(error)
 }
 
-/// Returns the error for a server that refuses a connection.
+/// Returns the error for a connection that could not be opened.
 pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
     use std::error::Error as _;
     let why = match error.as_db_error() {

@@ -33,9 +33,9 @@ impl Form {
     }
 }
 
-/// The statements that a connection has run, by text and form. A statement is prepared when it runs for the second time,
-/// because preparing costs a round trip. Most statements of a shell command run only once, and so does the first write on a new
-/// connection.
+/// The statements that a connection has run, by text and form. A statement is prepared when it runs for the second
+/// time, because preparing costs a round trip. Most statements run only once: those of a shell command, and those of
+/// the first write on a new connection.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<(&'static str, Form), Option<postgres::Statement>>);
 

@@ -42,7 +42,7 @@ pub const OPS: &[Entry] = &[
 /// Changing a catalog does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// Maximum number of notes of one kind in a reply.
+/// If a document has more skipped parts than this, a reply gives only their number.
 const SHOWN: usize = 20;
 
 const CATALOGS: Names =
@@ -75,8 +75,8 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Converts the document to commands, and consumes it to free its memory. Known operations keep their ids. Ids that a person
-    /// has set stay reserved.
+    /// Converts the document to commands, and consumes it to free its memory. Operations in `before` keep their ids.
+    /// New ones get none of the ids in `before`.
     fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();

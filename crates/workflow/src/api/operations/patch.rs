@@ -14,7 +14,8 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::catalogs;
 
-/// The value that clears `--list` or `--pagination`.
+/// The value for a response that is not a list (`--list none`), or to remove the correction of the pagination
+/// (`--pagination none`).
 const NONE: &str = "none";
 
 /// The keys of `--pagination`, each with the key that it sets in [`Patch::pagination`].

@@ -123,7 +123,7 @@ fn normalized(title: &str) -> String {
 enum Open {
     Block(Block),
     Heading(Section),
-    /// The HTML read so far, and its first line. Complete HTML is split into text and comments.
+    /// The HTML read so far, and the number of its first line. At its end, it is split into text and comments.
     Html(String, usize),
     /// Text to ignore: the metadata at the top of the document.
     Nothing,
