@@ -36,7 +36,8 @@ pub fn check(what: &str, name: &str) -> Result<()> {
 const OWN_SCHEME: &str = "mcpkg";
 
 /// Checks a resource's URI: a scheme, a colon, and a rest without white space or control characters, at most 8,192
-/// bytes in total. The scheme `mcpkg` is refused: such a resource could be mistaken for something else in the project.
+/// bytes in total. The scheme `mcpkg` is refused: such a resource could be mistaken for one of mcpkg's own, such as
+/// `mcpkg://prompt/review`.
 pub fn check_uri(uri: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidArgument, format!("Resource URI '{}' {why}", uri.escape_debug()))

@@ -24,7 +24,7 @@ pub fn checked_as<'n>(what: &str, note: Option<&'n str>) -> Result<Option<&'n st
     Ok(Some(note))
 }
 
-/// Quotes a note within a sentence, to show that the text is a person's and not mcpkg's.
+/// Quotes a note within a sentence, to show that the text is not mcpkg's.
 pub fn quoted(note: &str) -> String {
     quote::text(note)
 }

@@ -5,7 +5,7 @@
 //!
 //! The repository contains each project as a plugin. A plugin's version is `1.0.N`, where N is the number of the
 //! project's newest event in the audit trail when the files changed. So the version rises when a change of the project
-//! changes the files, and stays the same while the files do. It also stays the same if only the layout of the files
+//! changes the files, and stays the same while the files do. It may also stay the same if only the layout of the files
 //! changes, for example after an update of mcpkg.
 
 use std::collections::BTreeMap;

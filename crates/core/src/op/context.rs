@@ -163,8 +163,8 @@ impl Context {
         }
     }
 
-    /// Returns the context for an HTTP request to a domain's own path, such as the registry. Only a caller who may
-    /// publish or attest can write here, even if their key or token is read-only over MCP.
+    /// Returns the context for an HTTP request to a domain's own path, such as the registry. A caller who may publish
+    /// or attest can write here, even with a key or token that is read-only over MCP. All other callers can only read.
     pub fn of_served(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let may_write = !caller.publishing().is_empty() || caller.attests();
         let store = if may_write { store } else { store.reading() };

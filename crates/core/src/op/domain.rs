@@ -106,7 +106,7 @@ pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 /// The files on this machine of a program whose contract a domain implements, such as Enact. A running server that
 /// presents itself as that program picks up changes made to these files.
 pub struct Original {
-    /// The program that such a server presents itself as.
+    /// That program, as in `serve --as`.
     pub identity: Identity,
     /// Returns the files' metadata, without reading them. The result changes whenever a file does. `None` if a change can be
     /// detected only by reading the files.

@@ -307,7 +307,8 @@ impl Entry {
     /// Returns the first argument that the tool does not know and must refuse. The tools of contract 003 (smctl) refuse
     /// all unknown arguments, although their schemas do not say so: a mistyped `no_delete` must not delete. The tools
     /// of contracts 002 (`enact__*`) and 004 (workflows) do the same if they take any arguments: `arguments` instead of
-    /// `args` would run a tool without its arguments.
+    /// `args` would run a tool without its arguments. Other tools refuse unknown arguments only if their schemas forbid
+    /// them.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let given = arguments.as_object().filter(|given| !given.is_empty())?;
         if self.schema.is_none() && !matches!(self.shape, Shape::Json(_)) {

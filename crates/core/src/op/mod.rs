@@ -67,7 +67,7 @@ pub enum Faces {
     /// In the shell. Agents can only run it as a command, which needs a person's consent each time: see
     /// [`Operation::foresee`].
     Command,
-    /// In the shell only, because agents never import, export, back up, restore or manage projects.
+    /// In the shell only, such as importing, backing up and managing projects.
     Shell,
     /// As an MCP tool only, because the shell has another command for the same purpose.
     Tool,
@@ -98,7 +98,7 @@ pub enum Effect {
     Offer,
     /// Adds something, and leaves everything that exists unchanged.
     Create,
-    /// Changes or deletes something that `restore` can bring back.
+    /// Changes something, or deletes something that can be brought back or added again.
     Write,
     /// Destroys something for good. A terminal asks first; without a terminal, the user has to pass `--yes`.
     Destroy,

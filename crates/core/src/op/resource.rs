@@ -96,7 +96,8 @@ impl Values {
     }
 }
 
-/// Receives the contents of a resource. `shell` returns a command that prints contents that are too large for one answer.
+/// Receives the contents of a resource. `shell` returns a command that prints the contents. The client gets this
+/// command if the contents are too large for one answer.
 pub trait Contents {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()>;
 

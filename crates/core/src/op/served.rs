@@ -34,7 +34,7 @@ pub struct Served {
     pub admit: fn(&Context, &Head) -> Result<u64, Box<Answer>>,
     /// Answers an admitted request with its whole body.
     pub answer: fn(&Context, &Head, &mut (dyn Read + Send)) -> Answer,
-    /// Returns the answer for a request that the server itself refuses for this reason.
+    /// Returns the answer for a request that the server itself refuses, with this status and reason.
     pub refuse: fn(StatusCode, &str) -> Answer,
 }
 

@@ -36,7 +36,7 @@ pub(super) enum KeptEnd {
     EndOfPath,
 }
 
-/// A column: its rank, which follows from its heading, and the width of its widest cell.
+/// A column of a table, and how much room it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub(super) index: usize,

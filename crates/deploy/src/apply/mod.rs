@@ -2,8 +2,8 @@
 //!
 //! All contents are stored first. One short transaction then checks the preconditions, consumes the confirm token and
 //! writes the journal. From then on, any later command can restore everything. Each file is written under a temporary
-//! name and then renamed. Replaced files are kept as hard links until all files are written, so restoring them needs no
-//! disk space.
+//! name and then moved into place. Replaced files are kept as hard links until all files are written, so restoring them
+//! needs no disk space.
 
 pub mod journal;
 pub mod places;
@@ -72,7 +72,7 @@ pub fn apply(
     let bytes =
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
-        // Store them now: the transaction that writes the journal then finds them stored and stays short.
+        // Store the contents now: the transaction that writes the journal then finds them stored and stays short.
         context.store.write(|db| images::store_all(context, db, &work, &attributes))?;
     }
     let uuid = context.clock.uuid();

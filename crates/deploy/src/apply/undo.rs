@@ -17,10 +17,9 @@ use mcpkg_store::deploys::{self, Image};
 use mcpkg_store::snapshots::{self, File, State};
 use mcpkg_store::{Access, Applying};
 
-/// Undoes what killed processes left unfinished, unless another process is applying right now. Every command and server
-/// calls this function when it starts. Without unfinished work, the call costs one index lookup. An error, such as a
-/// full disk, is only logged, because most commands do not need the recovery. The next apply tries again and fails if
-/// it cannot recover.
+/// Undoes what killed processes left unfinished, unless another process is applying right now. Called when a command or
+/// a server starts. Without unfinished work, the call costs one index lookup. An error, such as a full disk, is only
+/// logged, because most commands do not need the recovery. The next apply tries again and fails if it cannot recover.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");

@@ -21,7 +21,7 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
     let mut missing = BTreeSet::new();
     let mut last = None;
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
-        // Most changes are in the folder of the one before.
+        // Most changes are in the same folder as the change before.
         let parent = change.path.parent().map(Path::as_os_str);
         if parent == std::mem::replace(&mut last, parent) {
             continue;
@@ -153,8 +153,8 @@ fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> R
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
     let replaces = change.before != PathState::Absent;
-    // Check as late as possible, to avoid overwriting a change that somebody has just made. A new file is never put in place
-    // of another one, so it needs no check.
+    // Check as late as possible, to avoid overwriting a change that somebody has just made. Creating a new file fails
+    // if the path exists by now, so it needs no check.
     let is_new_file = !replaces && matches!(change.after, After::File { .. });
     if !is_new_file && folder.look(name)? != change.before {
         return Err(changed(&change.path));

@@ -52,8 +52,9 @@ pub enum Collisions {
     /// clients of a server that runs as `agentpack`.
     #[default]
     Refused,
-    /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If
-    /// the agent reads the file only under this name ([`Form::has_a_free_name`]), the deploy is refused.
+    /// A command that is written as a skill is left out if a skill or another command has its name. Of other files, one
+    /// gets a number: `ts.md`, `ts-2.md`. If the agent reads the file only under this name ([`Form::has_a_free_name`]),
+    /// the deploy is refused.
     Settled,
 }
 

@@ -115,7 +115,7 @@ impl Applying<'_> {
         Ok(Approval { checkouts, hash: None, consent: None, is_by_person: false })
     }
 
-    /// Writes the plan to disk. `report` contains the audit findings in it.
+    /// Writes the plan's files. `report` contains the audit findings about them.
     fn write(
         &self,
         context: &Context,

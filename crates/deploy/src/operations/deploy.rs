@@ -233,7 +233,7 @@ impl Operation for DeployShell {
             reply.differs = self.check && any;
             return Ok(reply);
         }
-        // First check whether anybody can confirm, as for agents.
+        // Before planning, check whether anybody can confirm, as `deploy_apply` does for agents.
         if context.confirmation == Confirmation::Nobody && !self.dry_run {
             return Err(unconfirmed("deploy --apply"));
         }

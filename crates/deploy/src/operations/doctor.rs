@@ -206,7 +206,8 @@ fn can_write(folder: &Path) -> bool {
     nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
 }
 
-/// Whether a folder is one that agentpack, the original tool of contract 000, used but the agent no longer reads.
+/// Whether a folder comes from the layout of agentpack (the original tool of contract 000), and its agent no longer
+/// reads it.
 fn is_no_longer_read(root: &Root, site: &Site) -> bool {
     let is_original = |config: &TargetConfig| config.target == root.target && config.layout == Layout::Original;
     let given_up = root.target.facts().no_longer_read.iter().any(|folder| root.path.ends_with(folder));

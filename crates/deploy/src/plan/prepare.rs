@@ -130,8 +130,8 @@ impl Prepared {
     }
 }
 
-/// Returns a remark on files that are kept although no module needs them: they had the same content before the first
-/// deploy.
+/// Returns a remark on files that are kept although no module needs them: they already had the desired content before
+/// the first deploy.
 fn let_go(plan: &Plan) -> Option<String> {
     let is_left = |row: &&Deployed| !row.written && Path::new(&row.path).symlink_metadata().is_ok();
     let rows = plan.row_changes.iter().filter_map(|change| match change {
@@ -147,8 +147,8 @@ fn let_go(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the selected targets and, if a module has a scope, also the targets that this source already deployed files
-/// for.
+/// Returns the selected targets and, if a module does not always apply, also the targets that this source already
+/// deployed files for.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;

@@ -33,7 +33,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
         return Ok(Unwanted::Nothing);
     }
     if !row.written {
-        // The file is the user's own: it only happened to have the same content.
+        // The file is the user's own: it only happened to have the desired content.
         return Ok(Unwanted::Row(RowChange::Forget(row.path.clone())));
     }
     let path = PathBuf::from(&row.path);

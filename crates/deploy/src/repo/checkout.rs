@@ -214,7 +214,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
     match alone {
         Ok(true) => {}
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Some servers cannot send a single commit, so clone instead.
+        // The manifest wants a full clone, or the server cannot send a single commit.
         Ok(false) | Err(_) => {
             tree = private.path().join("full");
             let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);

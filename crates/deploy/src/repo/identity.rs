@@ -1,5 +1,5 @@
-//! Computes the ids of machines and projects. Overlays depend on these ids, so they are computed as agentpack, the
-//! original tool of contract 000, computes them.
+//! Computes the ids of machines and projects. Overlays depend on these ids, so they are computed in the same way as in
+//! agentpack, the original tool of contract 000.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

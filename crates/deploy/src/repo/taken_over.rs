@@ -1,5 +1,5 @@
-//! Takes over the files that agentpack, the original tool of contract 000, wrote and listed in its manifests. Users who
-//! switch to mcpkg keep these files.
+//! Reads the manifests in which agentpack, the original tool of contract 000, listed the files that it wrote. mcpkg
+//! takes over these files when users switch.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};

@@ -207,7 +207,8 @@ impl Site {
         words
     }
 
-    /// Fetches the git sources of a config repo. This may take minutes, so no lock is held that others wait for.
+    /// Fetches the git sources of a config repo. This may take minutes, so call it without holding a lock that others
+    /// wait for.
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
             Source::Repo(repo) => {

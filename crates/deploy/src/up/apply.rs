@@ -33,8 +33,8 @@ pub(super) struct Done {
     pub(super) hints: Vec<String>,
 }
 
-/// Imports the folder, deploys, and connects the agents. Files that need a person's permission are left out unless
-/// `allowed` contains it. An agent that cannot be connected is only a warning.
+/// Imports the folder, deploys, and connects the agents. Files that need a person's permission are left out, unless the
+/// permission is in `allowed`. An agent that cannot be connected is only a warning.
 ///
 /// # Errors
 /// `E_PLAN_CHANGED` if the folder, the source or the plan has changed since the screen was shown; the errors of the

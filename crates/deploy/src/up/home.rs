@@ -19,7 +19,7 @@ pub(super) struct Home {
     pub(super) command: String,
 }
 
-/// Counts the content of the agents' folders. Returns `None` if they have none, or cannot be read.
+/// Counts the content of the agents' folders. Returns `None` if there is no content, or if the folders cannot be read.
 pub(super) fn find(context: &Context, wish: &Wish) -> Option<Home> {
     let homes = Homes::find().ok()?;
     let paths = places(&homes, wish);

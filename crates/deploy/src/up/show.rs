@@ -29,13 +29,13 @@ const MANY: usize = 6;
 /// The maximum number of agents that are listed with what would be written for them.
 const AGENTS: usize = 8;
 
-/// The maximum number of agents that are listed as to be connected.
+/// The maximum number of agents to connect that the screen lists.
 const CONNECTIONS: usize = 5;
 
 /// The maximum number of agents that a sentence names. If there are more, it only counts them.
 pub(super) const NAMED: usize = 6;
 
-/// The maximum number of notes on files that are listed.
+/// The maximum number of notes that the screen lists about files.
 const NOTES: usize = 2;
 
 /// The maximum number of reasons that are listed for what agents do not get. Each takes two lines.

@@ -118,7 +118,7 @@ pub fn preview(context: &Context, db: &Db<'_>, asked: &EventFilter) -> Result<Pr
     planner.end()
 }
 
-/// Returns the status that each event would have in an undo of it alone.
+/// Returns each event's status if only that event were undone.
 pub fn alone(context: &Context, db: &Db<'_>, events: &[Event]) -> Result<Vec<Status>> {
     let is_deploy = |event: &Event| {
         context.domains.iter().flat_map(|domain| domain.undo.alone).any(|(kind, _)| *kind == event.kind)

@@ -1,5 +1,5 @@
 //! Places files where agents read them today (November 2026; docs/reference/targets.md has the table). Each agent gets
-//! each text once.
+//! each text once, if the user's own files allow it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Writes files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read AGENTS.md
+//! Writes files such as GEMINI.md that import another file, usually AGENTS.md, for agents that do not read that file
 //! themselves.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Places instructions: in AGENTS.md, which several agents read, or where only one agent reads them.
+//! Places instructions: in AGENTS.md, which several agents read, or in agents' own files and folders.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use mcpkg_agents::forms::rule::Switch;
 use mcpkg_base::error::Result;
 use mcpkg_store::modules::Applies;
 
-/// Adds instructions below the deploy root. A text for several agents is written to AGENTS.md once. A text for only
+/// Adds instructions below the deploy root. Usually a text for several agents is written to AGENTS.md, and a text for
 /// one agent goes where only that agent reads it.
 pub(super) fn for_project(
     builder: &mut Builder,
@@ -76,7 +76,7 @@ pub(super) fn for_user(
     Ok(())
 }
 
-/// Returns the target in whose format a rule's front matter limits the rule to some files. If several formats match,
+/// Returns the target that would read the front matter of a rule as a limit to some files. If several formats match,
 /// the last target by name wins.
 ///
 /// This matters only for a config repo: a project records when each module applies.

@@ -1,4 +1,4 @@
-//! Chooses where each text is written, so that each target loads it exactly once.
+//! Chooses where each text is written, so that each target loads it exactly once, if that is possible.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -33,7 +33,7 @@ pub(super) struct Choice {
 /// How bad a choice of places is. Costs are compared field by field, so the most serious fault comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
-    /// How many of the targets that the text is for do not load it.
+    /// How many targets do not load the text although it is for them.
     missing: usize,
     /// How many targets load the text twice.
     twice: usize,

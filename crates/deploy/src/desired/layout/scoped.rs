@@ -57,7 +57,7 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
             builder.block(&readers, root, &format!("{folder}/{file}"), &own)?;
             continue;
         }
-        // Readers of that AGENTS.md already have the text. Only targets that need the import line remain.
+        // Targets that read the folder's AGENTS.md already have the text. Only those that need the import line remain.
         let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
         readers.retain(by_import);
         let imports: Vec<Import> = readers.iter().filter_map(|target| Import::of(*target, file, AGENTS_MD)).collect();

@@ -231,7 +231,7 @@ fn named(names: &[&str]) -> Vec<Target> {
     Target::all().iter().copied().filter(|target| names.contains(&target.name())).collect()
 }
 
-/// Returns the targets that read text.
+/// Returns all targets except those that read only MCP servers.
 fn all() -> Vec<Target> {
     Target::all().iter().copied().filter(|target| !target.facts().servers_only).collect()
 }

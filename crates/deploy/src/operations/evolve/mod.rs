@@ -1,5 +1,5 @@
-//! `mcpkg evolve`: proposes the changes that users made to deployed files, and restores deployed files that are
-//! missing.
+//! `mcpkg evolve`: proposes the changes that users made to deployed files, accepts or rejects these proposals, and
+//! restores deployed files that are missing.
 
 pub mod accept;
 pub mod list;

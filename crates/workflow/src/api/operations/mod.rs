@@ -142,7 +142,7 @@ fn get(context: &Context, name: &str) -> Result<Catalog> {
     Catalog::of(context.store.read(|db| catalogs::get(db, name))?)
 }
 
-/// Parses a base URL that a person typed.
+/// Parses a base URL that a person typed, or that oatty stored.
 fn base_url(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
     url.map(|url| super::servers::base(&url)).ok_or_else(|| {
