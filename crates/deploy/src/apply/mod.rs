@@ -50,12 +50,12 @@ pub fn begin(context: &Context) -> Result<Applying> {
 }
 
 /// Applies the work and returns the snapshot's id. The transaction that writes the journal calls `allow` first; if
-/// `allow` fails, nothing is written.
+/// `allow` fails, no file is written.
 ///
 /// # Errors
 /// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_IO_INVALID_PATH` if a link
-/// leads out of the folders that mcpkg may write to; `E_DEPLOY_UNDONE` if a file could not be written and everything
-/// was restored; the errors of `allow`.
+/// leads out of the folders that mcpkg may write to; `E_DEPLOY_UNDONE` if a file could not be written or the user
+/// cancelled: the files were restored, except those that the error names; the errors of `allow`.
 pub fn apply(
     context: &Context,
     right: &Applying,

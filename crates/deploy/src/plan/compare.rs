@@ -34,7 +34,7 @@ const TOLD_EACH: u64 = 64;
 ///
 /// # Errors
 /// `E_IO_INVALID_PATH` if a folder exists where a file must be written, or a file where a folder is needed; the error
-/// of the file system if a file cannot be read.
+/// of the file system if a file cannot be read; `E_CANCELLED`.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {

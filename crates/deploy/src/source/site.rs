@@ -60,9 +60,9 @@ impl Site {
     /// Finds the source and the place for a choice.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if both a repo and a project are named, or if the root is not a folder; `E_NO_PROJECT`;
-    /// `E_NOT_FOUND`; `E_ROOT_REQUIRED`; `E_TARGET_UNSUPPORTED`; `E_CONFIG_INVALID` for a target or profile that the
-    /// source does not have; the errors of [`Repo::open`](crate::repo::Repo::open).
+    /// `E_INVALID_ARGUMENT` if the user passes both `--repo` and `--project`, or if the root is not a folder;
+    /// `E_NO_PROJECT`; `E_NOT_FOUND`; `E_ROOT_REQUIRED`; `E_TARGET_UNSUPPORTED`; `E_CONFIG_INVALID` for a target or
+    /// profile that the source does not have; the errors of [`Repo::open`](crate::repo::Repo::open).
     pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
         Self::find_with(context, choice, identity::project)
     }

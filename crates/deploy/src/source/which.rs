@@ -22,8 +22,8 @@ impl Source {
     /// mcpkg as agentpack gets that config repo even if a project is selected, unless it names the project.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if both a repo and a project are named; `E_NO_PROJECT` if there is neither a project nor a
-    /// config repo; the errors of [`Repo::open`].
+    /// `E_INVALID_ARGUMENT` if the user passes both `--repo` and `--project`; `E_NO_PROJECT` if there is neither a
+    /// project nor a config repo; the errors of [`Repo::open`].
     pub(super) fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
         let named = context.selection.named.as_deref();
         let allowed = choice.allow_outside.iter().chain(&context.allow_outside);

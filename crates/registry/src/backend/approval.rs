@@ -1,6 +1,6 @@
-//! Checks that this user approved a registry on this machine, before the registry is used. Without approval, mcpkg
-//! does not read its folder, contact its host, or start the program that prints its token, because a database from
-//! somebody else may name any of these.
+//! The approval of a registry by this user on this machine. Without this approval, mcpkg does not read the registry's
+//! folder, contact its host, or start the program that prints its token, because a database from somebody else may name
+//! any of these.
 
 use serde_json::{Value, json};
 

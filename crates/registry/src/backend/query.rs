@@ -30,8 +30,8 @@ impl Query {
             .filter(|word| word.contains(char::is_alphanumeric))
     }
 
-    /// Searches the tools that this database lists for a registry, and returns the hits and their total number. It
-    /// lists the tools that were published to the database itself, and those of folder registries.
+    /// Searches the tools that this database lists for a registry, and returns the hits and their total number. The
+    /// database lists the tools that were published to it, and those of folder registries.
     pub fn in_database(&self, db: &Db<'_>, registry: &str) -> Result<(Vec<Hit>, u64)> {
         let words: Vec<&str> = self.words().collect();
         let (listings, total) = listings::find(db, registry, &words, &self.tags, self.limit)?;

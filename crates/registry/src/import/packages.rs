@@ -35,7 +35,7 @@ pub struct Named {
 /// Packs each named tool from the first folder in `roots` that has it.
 ///
 /// # Errors
-/// `E_TOO_LARGE` if the tools exceed the limits of one import.
+/// `E_TOO_LARGE` if the tools exceed the limits of one import; `E_CANCELLED`.
 pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Plan) -> Result<()> {
     if named.len() > MOST {
         return Err(Error::new(Code::TooLarge, format!("Cannot import more than {MOST} tools at once")));

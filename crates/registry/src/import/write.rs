@@ -108,7 +108,8 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Stores an archive and installs it. No trusted identity vouches for it, so the policy decides at each call.
+/// Stores an archive and installs it. No trusted identity vouches for it, so the trust policy decides whenever it is
+/// used.
 fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     let author = context.author();
     let (arrived, opened) = (&package.package, &package.package.opened);

@@ -65,7 +65,8 @@ impl Called<'_> {
     /// Calls an action of the tool.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for an unknown action; `E_TOOL_INPUT` for invalid arguments, listing all problems.
+    /// `E_INVALID_ARGUMENT` for an unknown action; `E_TOOL_INPUT` for invalid arguments, listing all problems; the
+    /// errors of [`run::run`].
     pub fn answer(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),

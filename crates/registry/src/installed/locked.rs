@@ -50,7 +50,7 @@ struct Ready {
 /// `E_NOT_FOUND`, `E_LOCKFILE_INVALID` or `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file. If no registry has a
 /// locked archive: `E_DIGEST_MISMATCH` if one has a different archive for the same version, otherwise the error of a
 /// registry. `E_TRUST_REQUIRED` if an identity in the lock file does not vouch for its archive here. `E_VERSION_YANKED`
-/// for a yanked version, unless `allowed` accepts it.
+/// for a yanked version, unless `allowed` accepts it. The errors of [`publisher::require`], and `E_CANCELLED`.
 pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();
@@ -86,7 +86,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
     Ok(reply(path, scope, &ready, &placed, others))
 }
 
-/// Fetches a package of a lock file. Fails if the package may not be installed.
+/// Fetches a package of a lock file, and builds it if it has a build. Fails if the package may not be installed.
 fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) -> Result<(Ready, NewContent)> {
     let resolved = find(context, locked, allowed)?;
     let package = Package::fetch(context, &resolved)?;

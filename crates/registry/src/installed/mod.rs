@@ -55,7 +55,7 @@ const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 /// Parses the tool that a caller names; the version can be a separate argument.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the text is malformed, or both arguments give a version.
+/// `E_INVALID_ARGUMENT` if the text is malformed, or if the two arguments give different versions.
 fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     let mut reference = Reference::parse(tool).map_err(|error| match is_path(tool) {
         true => error.hint(format!(

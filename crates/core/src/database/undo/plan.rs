@@ -23,7 +23,7 @@ pub struct EventFilter {
     pub except: Vec<i64>,
 }
 
-/// The plan of an undo, with a line for each change, oldest first.
+/// The plan of an undo: the lines to show, oldest first, and the steps to apply.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
     pub changes: Vec<Line>,

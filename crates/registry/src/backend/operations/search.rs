@@ -173,7 +173,7 @@ fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &H
     Ok(result)
 }
 
-/// The trust status of a version that this database has no record of, and so no attestations.
+/// The trust status of a version that this database has no record of.
 const UNSEEN: &str = "unknown";
 
 fn participant_data(asked: &Participant) -> Value {

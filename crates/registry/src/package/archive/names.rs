@@ -78,8 +78,8 @@ impl Names {
     /// Adds a path and its parent folders.
     ///
     /// # Errors
-    /// `E_ARCHIVE_INVALID` if another path or parent folder has the same normalized form, unless both are the same
-    /// folder.
+    /// `E_ARCHIVE_INVALID` if another path or parent folder has the same normalized form. Only a folder may occur
+    /// several times: as the parent of other paths, and once by itself.
     pub(super) fn add(&mut self, path: &str, is_folder: bool) -> Result<()> {
         for (at, _) in path.match_indices('/') {
             self.put(path, &path[..at], Kind::Above)?;
