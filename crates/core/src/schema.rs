@@ -12,7 +12,8 @@ pub fn generate<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Returns the schema in the contracts' form: `type`, `properties` (even if there are none) and `required`.
+/// Returns the schema in the contracts' form: `type`, `properties` (even if there are none), and `required` if any
+/// field is.
 ///
 /// A field is optional if it is not in `required`. The contracts do not mention null, titles, defaults, limits or
 /// Rust's integer formats, so all of these are removed.

@@ -9,7 +9,8 @@ const FEW: usize = 2;
 /// How many names a combined warning lists.
 const NAMED: usize = 3;
 
-/// Combines warnings that differ only in names: `205 skills: 'a' has no description; the same for 'b', 'c' and 202 more`.
+/// Combines three or more warnings that differ only in names: `205 skills: 'a' has no description; the same for 'b',
+/// 'c' and 202 more`.
 pub fn grouped(warnings: Vec<String>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for warning in warnings {

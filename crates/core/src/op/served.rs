@@ -97,7 +97,7 @@ impl Answer {
         Self { status, headers: Vec::new(), content }
     }
 
-    /// Adds an ETag to a successful read, and answers 304 if the client already has this version.
+    /// Adds an ETag to JSON and bytes in a successful read, and answers 304 if the client already has this version.
     /// Responses depend on the key, so shared caches must not store them.
     #[must_use]
     pub fn revalidated(mut self, head: &Head) -> Self {

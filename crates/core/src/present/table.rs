@@ -15,9 +15,8 @@ const CUT: char = '…';
 const INDENT: &str = "    ";
 
 /// Returns the table aligned under its headings, at most `width` columns wide if a width is given. Names of rows are
-/// never cut; they continue on the next line. Cells of [`Rank::Whole`](super::columns) may move to lines below their
-/// row. Other cells that do not fit are cut, and begin or end with `…`. A heading `…` stands for columns that were left
-/// out.
+/// never cut; they continue on the next line. Cells that must be readable as a whole may move to lines below their row.
+/// Other cells that do not fit are cut, and begin or end with `…`. A heading `…` stands for columns that were left out.
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let rows: Vec<Vec<Cow<'_, str>>> =

@@ -304,7 +304,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Import, parts, bytes.into(), false)
     }
 
-    /// Adds a block that combines several modules to a file. Does nothing without modules.
+    /// Adds a block with the texts of these modules to a file. Does nothing without modules.
     pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         let inner = match parts.as_slice() {

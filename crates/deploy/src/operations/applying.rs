@@ -98,8 +98,8 @@ impl Applying<'_> {
         }
     }
 
-    /// Does the slow work before taking the apply lock, which blocks all other applies: fetches git sources and asks a
-    /// person.
+    /// Does the slow work before taking the apply lock, which blocks all other applies: fetches git sources, and asks a
+    /// person if that is needed.
     fn before_the_lock(&self, context: &Context) -> Result<Approval> {
         if context.confirmation == Confirmation::Ask {
             let Prepared { checkouts, hash, .. } = self.ask(context)?;
@@ -251,7 +251,7 @@ fn left_out(prepared: &Prepared) -> Option<String> {
 }
 
 /// Shortens the reply of an apply for an agent. The agent already saw the changes in `deploy`'s answer, so the reply
-/// contains only their number.
+/// does not list them again.
 fn shortened_for_agent(context: &Context, site: &Site, mut reply: Reply) -> Reply {
     if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {
         data.retain(|key, _| matches!(key.as_str(), "applied" | "reason" | "snapshot_id" | "summary"));

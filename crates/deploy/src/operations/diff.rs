@@ -72,8 +72,7 @@ pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: 
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
 }
 
-/// Returns the text that the last deploy wrote to each file that was changed since, by path. Empty unless a person at a
-/// shell asks.
+/// Returns, by path, the text that the last deploy wrote to each file that was changed since. Empty for an agent.
 fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<String, String>> {
     let drifted =
         |path: &str| prepared.plan.changes.iter().any(|change| change.drifted && change.path.to_string_lossy() == path);

@@ -112,8 +112,8 @@ impl Prepared {
         data
     }
 
-    /// Returns one line for each module that is left out or has a remark. [`Prepared::said_with_plan`] combines these
-    /// lines for several modules.
+    /// Returns one line for each module that a target does not get, and for each remark. [`Prepared::said_with_plan`]
+    /// combines these lines for several modules.
     pub fn details(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         left_out::each(&desired.left_out).into_iter().chain(remark::each(&desired.remarks)).collect()

@@ -8,7 +8,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Body, Context, Table};
 
-/// Returns a table with one row for each change, and a line that counts them.
+/// Returns a table with one row for each change.
 pub fn table(changes: &[Change], site: &Site) -> Body {
     let rows = changes
         .iter()

@@ -56,9 +56,10 @@ type Contents = HashMap<i64, Vec<u8>>;
 /// The number of modules that are read in one query.
 const BATCH: usize = 64;
 
-/// Returns a project's modules, sorted by id, and warnings about what was left out. By default, each prompt is a
-/// command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is instructions.
-/// Calls `told` to report progress if there are more than [`BATCH`] modules.
+/// Returns a project's enabled modules, sorted by id, and warnings about what was left out. By default, each prompt is
+/// a command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is
+/// instructions. Subagents, MCP servers and files of a single agent are modules too. Calls `told` to report progress if
+/// there are more than [`BATCH`] modules.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&StoredModule> = listed.iter().filter(|listed| listed.row.enabled).collect();

@@ -31,7 +31,8 @@ pub fn project(root: &Path) -> Result<String> {
     Ok(sha256::hex(name)[..16].to_owned())
 }
 
-/// Returns the URL of `origin`. Runs git only if other configuration files or variables may change the URL.
+/// Returns the URL of `origin`. Runs git only if other configuration files or variables may change the URL, or if the
+/// repository's configuration has syntax that only git should parse.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
     let text = mcpkg_base::file::read_text(&config, mcpkg_base::file::TEXT).ok()?;

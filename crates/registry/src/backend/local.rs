@@ -57,7 +57,7 @@ impl<'c> Local<'c> {
         }
     }
 
-    /// Sets the visibility of all versions of a tool, and returns the number of versions.
+    /// Sets the visibility of all versions of a tool that the caller may see, and returns their number.
     pub fn show_to(&self, name: &Name, visibility: Visibility) -> Result<usize> {
         let author = self.context.author();
         self.context.store.write(|db| {

@@ -105,7 +105,8 @@ fn follow(stored: &Stored, wanted: Option<&str>, plan: &Plan) -> Option<Follow> 
     Some(Follow { before, wanted: wanted.map(str::to_owned), widens })
 }
 
-/// Plans to activate a toolset for all agents, if no toolset is active yet.
+/// Plans to activate an imported toolset for all agents, if no toolset is active yet. Otherwise reports why the toolset
+/// is not activated.
 fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan) {
     let Some(wanted) = wanted else { return };
     let why = match (plan.toolsets.contains_key(&wanted), &stored.active) {

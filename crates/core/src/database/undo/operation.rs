@@ -104,7 +104,7 @@ impl Operation for Undo {
 }
 
 impl Undo {
-    /// Undoes an event that cannot be combined with others, such as a deploy. Returns `None` for all other events.
+    /// Undoes a single event that cannot be combined with others, such as a deploy. Otherwise returns `None`.
     fn alone(&self, context: &Context) -> Result<Option<Reply>> {
         let [seq] = self.events[..] else { return Ok(None) };
         let Some(event) = context.store.read(|db| events::get(db, seq))?.filter(|event| event.outcome == "ok") else {

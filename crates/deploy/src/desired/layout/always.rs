@@ -128,7 +128,8 @@ fn note_overrides(builder: &mut Builder, folder: &Folder, choice: &Choice) {
     }
 }
 
-/// Adds a remark on each text that a target loads twice, with a command that prevents this.
+/// Adds a remark on each text that a target loads twice. If one of the copies comes from mcpkg, the remark names a
+/// command that prevents this.
 fn remark_twice(
     builder: &mut Builder,
     (always, wanted): (&[&Module], &[Text]),

@@ -129,7 +129,8 @@ impl Folder {
         directly || mode.imports.iter().any(|import| import.target == target && import.of == file)
     }
 
-    /// Returns the places where the user's own files contain exactly the module's text.
+    /// Returns the places where the user's own files contain exactly the module's text. AGENTS.md does not count if a
+    /// deploy replaces it with its block.
     pub(super) fn holding(&self, module: &Module, root: &Path) -> Result<Vec<Place>> {
         let Some(text) = module.files.first().map(|file| file.bytes.trim_ascii()).filter(|text| !text.is_empty())
         else {

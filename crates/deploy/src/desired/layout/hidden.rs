@@ -68,8 +68,9 @@ pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     Ok(None)
 }
 
-/// Returns the text of a file if it hides AGENTS.md: it is not empty and does not import AGENTS.md. `beside` says
-/// whether AGENTS.md is in the same folder as the file, and `of_user` whether only the user's text counts.
+/// Returns the text of a file if it hides AGENTS.md: it is not empty, does not import AGENTS.md, and is not a link to
+/// it. `beside` says whether AGENTS.md is in the same folder as the file, and `of_user` whether only the user's text
+/// counts.
 fn text(path: &Path, beside: bool, of_user: bool) -> Result<Option<Vec<u8>>> {
     let Some(metadata) = disk::metadata(path)? else { return Ok(None) };
     if !path.is_file() {
