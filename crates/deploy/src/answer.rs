@@ -75,7 +75,7 @@ impl Page {
     }
 }
 
-/// Adds a hint on how to get the rest of the list from `tool`.
+/// Adds a warning that says how to get the rest of the list from `tool`, and `next_cursor` to the data.
 pub fn add_rest(reply: &mut Reply, rest: Option<Rest>, tool: &str) {
     let Some(Rest { listed, total, cursor }) = rest else { return };
     let cursor = json!(cursor);

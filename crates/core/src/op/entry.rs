@@ -256,7 +256,7 @@ impl Entry {
         self.from_agent(arguments)
     }
 
-    /// Returns the first argument whose value does not match its schema's type or list of allowed values.
+    /// Returns an argument whose value does not match its schema's type or list of allowed values.
     fn misfit(&self, arguments: &Value) -> Option<String> {
         let schema = self.input_schema();
         let wrong = |(name, value): &(&String, &Value)| {

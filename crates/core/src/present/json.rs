@@ -79,7 +79,7 @@ pub(super) fn text(version: Option<&str>, reply: &Reply) -> String {
     }
 }
 
-/// Returns the data of a reply, beginning with the schema version if there is one.
+/// Returns the data of a reply with its warnings, beginning with the schema version if there is one.
 pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     let mut object = begin(version);
     let written = reply.json.as_deref().and_then(|json| serde_json::from_str(json).ok());

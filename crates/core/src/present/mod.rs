@@ -24,7 +24,7 @@ pub enum Content {
     Media(Media),
 }
 
-/// Converts a body into the contents of a tool's result.
+/// Converts a body into a piece of a tool's result. Of several bodies, only the texts are kept.
 pub fn content(body: Body) -> Content {
     match body {
         Body::Sentence(text) | Body::Text(text) | Body::Diff(text) => Content::Text(text),

@@ -17,7 +17,8 @@ pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> 
     audited::lines(&report(context, changes, site))
 }
 
-/// Audits the new content of the files. Findings that the old content has too are not reported.
+/// Audits the new content of the files. Findings that the old content has too, or that the user ignores, are not
+/// reported.
 pub fn report(context: &Context, changes: &[Change], site: &Site) -> Report {
     let (mut report, mut scanner) = (Report::default(), Scanner::default());
     for change in changes {

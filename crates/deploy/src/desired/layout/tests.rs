@@ -296,7 +296,7 @@ fn each_agent_loads_each_text_once_from_every_set_of_three_files() {
 }
 
 #[test]
-fn a_text_that_is_loaded_twice_is_said_with_a_command_that_ends_it() {
+fn a_text_that_a_target_loads_twice_gets_a_remark_with_a_command_that_prevents_this() {
     let ground = Ground::new(&files_of(&[".cursor/rules/mine.mdc"]), None);
     let said = ground.check(&named(&["cursor", "codex", "opencode"])).expect("as the plan says");
     assert_eq!(

@@ -105,7 +105,7 @@ fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     }
 }
 
-/// Collects the regular files below a folder. Does not follow links.
+/// Collects the regular files below a folder. Does not follow links and skips `.git` folders.
 fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error| format!("`{}` cannot be read: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {

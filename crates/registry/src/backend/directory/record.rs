@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_only_as_that_version() {
+    fn a_record_is_read_back_only_for_its_own_version() {
         let (name, version) = (Name::parse("alice/pdf").unwrap(), Version::new(1, 2, 0));
         let yank = Yank { at: 2_000, reason: Some("broken".to_owned()), replacement: None };
         let plain = Record {
