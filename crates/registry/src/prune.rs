@@ -1,4 +1,4 @@
-//! `mcpkg tool prune`: deletes archives, copies and cached responses that nothing refers to.
+//! `mcpkg tool prune`: deletes data that no tool needs any more, such as unused archives and old runs.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -28,7 +28,7 @@ const RUNS: Millis = 2 * 60 * 60 * 1000;
 /// the database.
 const SEEN: Millis = 24 * 60 * 60 * 1000;
 
-/// How many rows of past runs one transaction deletes.
+/// The maximum number of past runs that one transaction deletes.
 const BATCH: u32 = 10_000;
 
 /// Delete archives and cached responses that nothing refers to

@@ -134,8 +134,8 @@ pub fn standing(db: &Db<'_>) -> Result<Standing> {
     Ok(Standing { revoked, required: required(db)?, rules: access_rules::all(db)? })
 }
 
-/// Carries restrictions over from the database that a restore replaces: revoked keys stay revoked, its access rules
-/// replace those with the same claim and reach, and servers still require a key if they did before.
+/// Carries the restrictions of the replaced database over to the restored one. Keys that were revoked are revoked
+/// again, access rules replace rules with the same claim and reach, and servers still require a key if they did before.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;

@@ -123,7 +123,7 @@ pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
 pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
     let sql = sql!("UPDATE build_run SET all_passed = ?2, ended_at = ?3 WHERE uuid = ?1 RETURNING id");
     let Some(run) = db.one(sql, params![ended.uuid, ended.all_passed, ended.ended_at], |row| row.get::<i64>(0))? else {
-        // The workspace was removed in the meantime.
+        // The workspace was removed while the build ran, and the build's row with it.
         return Ok(());
     };
     for (seq, row) in (1_i64..).zip(ended.rows) {

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 const NAME: Unique = Unique::new("catalog", &["name"]);
 const ID: Unique = Unique::new("catalog_command", &["id"]);
 
-/// Everything about a catalog except its key, its number of commands and its times.
+/// The properties of a catalog, without its key and its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub name: String,

@@ -1,4 +1,4 @@
-//! Checks the database: with SQLite's own check, and with our hashes, checksums and rules.
+//! Checks the database: with SQLite's own check if it is a file, and with our hashes, checksums and rules.
 
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Returns all faults. An intact file has none.
+    /// Returns the listed faults. An intact database has none.
     pub fn faults(&self) -> impl Iterator<Item = &str> {
         self.broken.iter().chain(&self.damaged).map(String::as_str)
     }

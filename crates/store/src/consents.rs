@@ -148,7 +148,8 @@ pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()>
     add(db, new, Needs::Token, Some(sha256))
 }
 
-/// Adds a row. Also deletes rows that expired long ago, and the asker's rows beyond the limit.
+/// Adds a row. Also deletes rows that expired long ago, and the asker's rows beyond the limit, except requests that can
+/// still be used.
 fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> Result<()> {
     let limits = GROWING.limits(db)?;
     let (now, most) = (new.asked_at, limits.most());

@@ -68,7 +68,7 @@ impl Watch {
         *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }
 
-    /// Fails once the deadline has passed. Called between SQLite's steps, for example after each piece of a content.
+    /// Fails once the deadline has passed. For reads of a content in pieces.
     pub(super) fn check(&self) -> Result<()> {
         if self.has_passed() { Err(timeout()) } else { Ok(()) }
     }

@@ -131,7 +131,7 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
          ON CONFLICT (source, origin, machine, root) DO NOTHING RETURNING id"
     );
     let made = db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))?;
-    // Another process may have added it in the meantime.
+    // Another process may have added the location since the check above.
     made.map_or_else(|| place(db, key), |id| Ok(Some(id)))?
         .ok_or_else(|| blobs::damaged_value("a deploy location was neither inserted nor found"))
 }

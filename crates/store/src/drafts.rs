@@ -57,7 +57,7 @@ pub struct Base {
     pub blob: i64,
 }
 
-/// The content of a draft: its text and its findings.
+/// The parts of a draft that an edit replaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// The workflow's name in the text.

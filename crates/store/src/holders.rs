@@ -11,8 +11,8 @@ use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// The limits of this table: how long the rows of a holder stay after it was last seen. A holder that comes back
-/// after its rows were deleted stops, because each of its writes checks for them.
+/// The limits of these rows: how long they stay after their holder was last seen. A holder that comes back after its
+/// rows were deleted stops, because each of its writes checks for them.
 pub const GROWING: Growing = Growing {
     name: "locks",
     about: "processes that held PostgreSQL locks; processes seen within the last day are never deleted",

@@ -120,7 +120,7 @@ pub(super) fn delete<A: Attributes>(
 /// Stores the current state of `item` as its revision `item.revision`.
 ///
 /// # Errors
-/// `E_DB_BUSY` if another process has written that revision in the meantime.
+/// `E_DB_BUSY` if another process has written that revision since the item was read.
 pub(super) fn keep_revision<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,

@@ -8,7 +8,8 @@ use mcpkg_base::error::Result;
 /// How many rows a table keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row is kept after the recorded work, such as a run, has ended, in milliseconds; `None` means forever.
+    /// How long a row is kept, in milliseconds; `None` means forever. Each table defines from which of its times this
+    /// counts.
     pub age: Option<Millis>,
     /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,
@@ -17,7 +18,7 @@ pub struct Limits {
 impl Limits {
     pub const NONE: Self = Self { age: None, number: None };
 
-    /// Returns the time limit by age: rows that ended before this time may be deleted.
+    /// Returns the time limit by age: rows from before this time may be deleted.
     pub(super) fn before(self, now: Millis) -> Millis {
         self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
     }

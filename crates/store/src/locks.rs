@@ -10,8 +10,8 @@ use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Announces a server of a database, so that a restore or a move of the database can see it. The announcement ends when
-/// this is dropped, or with the process.
+/// A lock that announces a server of a database, or keeps servers away. It ends when this is dropped, or with the
+/// process.
 pub struct Serving {
     held: HeldLock,
 }

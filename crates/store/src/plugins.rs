@@ -30,7 +30,7 @@ pub struct PluginRow {
     pub server: Server,
     pub project: String,
     pub facts: Facts,
-    /// How the last session was started successfully: `handshake` or `discover`.
+    /// How the last successful session was started: `handshake` or `discover`.
     pub era: Option<String>,
     /// The times of the plugin's failures, as JSON.
     pub failures: String,

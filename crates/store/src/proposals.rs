@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns the word that the database stores and programs see for this value.
+    /// Returns the word that is stored, and that programs see.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Deploy => "deploy",
@@ -45,7 +45,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word that the database stores and programs see for this value.
+    /// Returns the word that is stored, and that programs see.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Change => "change",
@@ -70,7 +70,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word that the database stores, and that people and programs see, for this value.
+    /// Returns the word that is stored, and that people and programs see.
     pub const fn word(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -172,8 +172,8 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     never_given(db, id)
 }
 
-/// Gives the new proposal `id` a number that no proposal ever had, and returns the number. This is `id` itself,
-/// unless SQLite reused the number of a deleted proposal, for example of one whose project was deleted.
+/// Gives the new proposal `id` a number that no proposal ever had, and returns the number. This is `id` itself, unless
+/// SQLite has reused the number of a deleted proposal.
 fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
     let last = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     let last: i64 = db.one(last, params![LAST], |row| row.get(0))?.unwrap_or(0);
@@ -193,7 +193,7 @@ pub fn withdraw(db: &Db<'_>, project: i64, origin: Origin, item: &str) -> Result
     Ok(db.run(sql, params![project, item, origin.word()])? > 0)
 }
 
-/// Returns the open proposals of a project, or all of them, ordered by number.
+/// Returns the open proposals of a project, ordered by number. With `all`, also returns the decided ones.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     let sql =
         sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");

@@ -25,7 +25,7 @@ impl Reader {
         Self { engine, connection: RefCell::new(connection), epoch, watch }
     }
 
-    /// Returns the connection. Opens it again if the database was reopened with another kind of access.
+    /// Returns the connection. Opens it again if the database was reopened since.
     fn connection(&self) -> Result<Ref<'_, Connection>> {
         let epoch = self.engine.epoch();
         if epoch != self.epoch.get()

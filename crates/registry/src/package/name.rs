@@ -39,8 +39,8 @@ impl Name {
         self.0.split('/')
     }
 
-    /// Returns whether registries accept the name. A name with one segment works only for a folder that is used by its
-    /// path.
+    /// Returns whether registries accept the name. A tool whose name has only one segment can only be used by the path
+    /// of its folder.
     pub fn is_publishable(&self) -> bool {
         self.0.contains('/')
     }

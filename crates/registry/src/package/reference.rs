@@ -45,7 +45,7 @@ impl Reference {
 /// The maximum length of an action's name in bytes.
 const MAX_ACTION: usize = 64;
 
-/// Returns whether a text is a valid action name: `A-Z`, `a-z`, `0-9`, `_` and `-`.
+/// Returns whether a text is a valid action name: 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
 pub fn is_action(text: &str) -> bool {
     (1..=MAX_ACTION).contains(&text.len())
         && text.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'))

@@ -21,7 +21,7 @@ const LIMITS: [(i32, &str); 2] = [(24, "cpu"), (25, "file_size")];
 /// Fails unless the program ended with status 0.
 ///
 /// # Errors
-/// `E_TOOL_LIMIT` if the program reached a limit of the system, otherwise `E_TOOL_FAILED` with the status and the end
+/// `E_TOOL_LIMIT` if the program reached a limit of the system; otherwise `E_TOOL_FAILED`, with the reason and the end
 /// of `stderr`.
 pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Result<()> {
     let tail = tail(stderr);
@@ -83,8 +83,8 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     }
 }
 
-/// Returns the standard output as JSON, with all secrets hidden. With a schema, the output must be JSON that
-/// matches it. Without one, output that is not JSON gives `None`.
+/// Returns the standard output as JSON, with all secrets hidden. With a schema, the output must be JSON that matches
+/// the schema. Without a schema, output that is not JSON gives `None`.
 pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets: &Secrets) -> Result<Option<Value>> {
     let parsed = stdout.map(|stdout| {
         serde_json::from_str::<Value>(stdout).map(|mut value| {

@@ -1,8 +1,9 @@
-//! Builds tools: runs `build` and `hooks` of the manifest in a sandbox, once per archive, on a copy of the files.
+//! Builds tools: runs `build` and `hooks` of the manifest in a sandbox, on a copy of the files.
 //!
-//! The result is stored in the database as an archive, under the SHA-256 of the package's archive and the runner or
-//! image that built it. A stored result is used only if this machine has a matching record, since the database may come
-//! from somebody else. Otherwise, the tool is built again.
+//! The build of an archive is stored in the database, also as an archive. It is found by the SHA-256 of the package's
+//! archive, and by the runner or image that built it. A stored build is used only if this machine has a record of it,
+//! since the database may come from somebody else. Without a record, the tool is built again. The build of a folder is
+//! not stored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,8 +46,9 @@ const EACH: &str = "for text do sh -c \"$text\" || exit; done";
 /// Returns the folder of the tool's files, after building them if the manifest requires it.
 ///
 /// # Errors
-/// If the tool has to be built: `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`,
-/// `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`, `E_CANCELLED`. `E_DAMAGED` if the stored archive or build has changed.
+/// The errors of `tree::of`. If the tool has to be built, also `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`,
+/// `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT` and `E_CANCELLED`. `E_DAMAGED` if a stored build
+/// has changed.
 pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if call.build.is_empty() {
         return tree::of(context, &call.tree);

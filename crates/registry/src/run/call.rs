@@ -16,7 +16,7 @@ use mcpkg_store::blobs::NewContent;
 #[derive(Clone, Debug)]
 pub struct Call {
     pub tool: Tool,
-    /// The action; `main` if the tool has only one.
+    /// The action's name; `main` for the manifest's `command`.
     pub action: String,
     pub tree: Tree,
     /// The base system: this machine's own programs, or an image.
@@ -56,7 +56,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Returns what permissions are bound to: the publisher, or exactly this archive if it has no trusted publisher.
+    /// Returns the identity that permissions are bound to: the publisher, or the archive's SHA-256 if no trusted
+    /// identity published it.
     pub fn holder(&self) -> String {
         match (&self.publisher, &self.sha256) {
             (publisher, Some(sha256)) if publisher.is_empty() => format!("sha256:{}", hex::encode(sha256)),

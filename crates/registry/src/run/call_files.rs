@@ -38,7 +38,7 @@ impl CallFiles {
     /// `needs_scratch`, the folder is created even if there are no inputs.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for a missing file of the user.
+    /// `E_NOT_FOUND` for a missing file of the user, and the errors of writing files.
     pub fn of(call: &Call, needs_scratch: bool) -> Result<Self> {
         let parent = std::env::temp_dir();
         SWEPT.call_once(|| sweep(&parent));

@@ -156,8 +156,9 @@ fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
     Err(Why::Reason("this mcpkg was built without the feature `wasm`".to_owned()))
 }
 
-/// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, a trusted tool, and a
-/// caller on this machine. Builds and WebAssembly modules never may, and on Windows no tool may.
+/// Fails unless a tool may run without a sandbox. This needs the setting `execution.allow_unsandboxed`, a person's
+/// permission, a trusted tool, and a caller on this machine. Builds and WebAssembly modules never may, and on Windows
+/// no tool may.
 fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;
@@ -226,7 +227,7 @@ impl Why {
     }
 }
 
-/// Returns the error for a chosen runner that then failed to work.
+/// Returns the error for a runner that was chosen, but then did not work.
 pub fn unavailable(call: &Call, kind: RunnerKind, why: String) -> Error {
     refusal(call, &[(kind, Why::Reason(why))])
 }

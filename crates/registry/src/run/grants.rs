@@ -56,7 +56,7 @@ pub fn counts(approved: &Approved, grant: &Grant) -> Result<bool> {
     Ok(approved.get(Kind::ToolGrant, &sha256(&note(grant)))?.is_some())
 }
 
-/// Records the user's approval to read the secret of a variable.
+/// Records the user's approval to read the secret of a variable. Does nothing for a variable with a plain value.
 pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     match secret_note(variable) {
         Some(note) => approved.put(Kind::ToolSecret, &sha256(&note), &note),
@@ -64,7 +64,7 @@ pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<(
     }
 }
 
-/// Deletes the record of the user's approval to read the secret of a variable.
+/// Deletes the record of the user's approval to read the secret of a variable, if there is one.
 pub fn withdraw_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     secret_note(variable).map_or(Ok(()), |note| approved.withdraw(Kind::ToolSecret, &sha256(&note)))
 }

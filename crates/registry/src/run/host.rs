@@ -11,7 +11,7 @@ const BESIDE_USR: [&str; 6] = ["bin", "lib", "lib32", "lib64", "libx32", "sbin"]
 /// The parts of `/etc` that programs in `/usr` need.
 const OF_ETC: [&str; 4] = ["alternatives", "ld.so.cache", "ld.so.conf", "localtime"];
 
-/// The parts of `/etc` that programs need for name lookups and to verify other hosts; none contains private keys.
+/// The parts of `/etc` that programs need for name lookups and to verify other hosts. They contain no private keys.
 const OF_ETC_FOR_NETWORK: [&str; 10] = [
     "ca-certificates",
     "ca-certificates.conf",
@@ -25,7 +25,7 @@ const OF_ETC_FOR_NETWORK: [&str; 10] = [
     "ssl/openssl.cnf",
 ];
 
-/// Returns the mounts of the host's files; `root` stands for `/`.
+/// Returns the mounts of the host's files; `root` is `/`, except in tests.
 pub fn mounts(root: &Path, network: bool) -> Vec<Mount> {
     let mut mounts = vec![Mount::read(root.join("usr"), "/usr")];
     for name in BESIDE_USR {

@@ -26,7 +26,7 @@ const LONGEST: usize = 1_024;
 ///
 /// # Errors
 /// `E_TOOL_OUTPUT` if a path leads out of the folder, is below a link or a file, appears twice or is too long, if a
-/// file is too large, or if a link's target is too long.
+/// file is too large, or if a link's target is too long or contains NUL.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);

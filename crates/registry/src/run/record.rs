@@ -73,8 +73,7 @@ impl UnderWay {
         })
     }
 
-    /// Takes the error if the start could not be recorded: `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
-    /// `E_MAY_ONLY_READ`, `E_STORAGE`.
+    /// Takes the error if the start could not be recorded.
     pub fn refusal(&self) -> Option<Error> {
         let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
         row.take_if(|written| written.is_err()).and_then(Result::err)

@@ -1,5 +1,4 @@
-//! The interface of runners: a runner starts one program, isolated from the rest of the machine, and returns the
-//! result.
+//! The interface of runners. A runner runs one program, and returns the result.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +19,10 @@ use mcpkg_base::process::{Printed, Tell};
 pub struct Job<'a> {
     /// The program and its arguments, with paths as in the sandbox.
     pub argv: &'a [String],
-    /// The variables, including secrets. They are sent to the starter (mcpkg's own program inside the sandbox), and
-    /// never passed as arguments.
+    /// The variables, including secrets. They are never passed as arguments, which other users can see.
     pub variables: &'a BTreeMap<String, String>,
-    /// The tool's files on this machine, which are mounted read-only.
+    /// The folder with the tool's files on this machine, which the run must not change; empty if the runner needs no
+    /// folder.
     pub tree: &'a Path,
     /// Input files: each path on this machine, and the path in the sandbox.
     pub given: &'a [(PathBuf, PathBuf)],
@@ -38,8 +37,7 @@ pub struct Job<'a> {
     pub cancelled: &'a CancellationToken,
     /// Receives each piece of standard error.
     pub told: Option<Tell>,
-    /// Runs before the tool starts, while the sandbox is being set up. If it returns false, the tool does not
-    /// start; the caller that passed it knows the reason.
+    /// Runs before the tool starts, while the sandbox is being set up. If it returns false, the tool does not start.
     pub before: Option<Before>,
 }
 
@@ -57,8 +55,7 @@ pub enum Takes {
 /// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How the program ended; `None` if it was killed together with the starter, mcpkg's own program inside the
-    /// sandbox.
+    /// How the program ended. `None` if the runner cannot tell, for example because memory ran out.
     pub ended: Option<Ended>,
     pub stdout: Printed,
     pub stderr: Printed,

@@ -9,19 +9,19 @@ use mcpkg_base::process::starter::{self, Ceilings, Copied, Meeting, Output, Requ
 use mcpkg_base::process::{self, Capture, Failure, Printed, Program};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// The parameters for starting a program inside a sandbox.
+/// The parameters for starting a program through the starter.
 pub(super) struct Start<'s> {
-    /// The request to the starter, which is mcpkg's own program inside the sandbox.
+    /// The request to the starter.
     pub request: Request,
     /// The way in which mcpkg connects to the starter.
     pub meeting: Meeting,
     /// Explains why the runner's own program could not be started.
     pub not_started: &'s dyn Fn(&std::io::Error) -> String,
-    /// Explains why the sandbox was not created, from a line that the runner's own program printed.
+    /// Explains why the tool was not started, from the first line on standard error.
     pub not_made: &'s dyn Fn(&str) -> String,
 }
 
-/// Runs a job inside the sandbox that `program` creates.
+/// Runs a job. `program` starts the starter, inside a sandbox or directly.
 pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Result<Ran, NotRun> {
     let program = program.capture(Capture { head: PRINTED / 4 * 3, tail: PRINTED / 4 });
     let program = match job.told.take() {
@@ -52,7 +52,7 @@ pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Resul
     })
 }
 
-/// Returns the request to the starter, with paths as in the sandbox.
+/// Returns the request to the starter, with the paths of the sandbox.
 pub(super) fn request(job: &Job<'_>, within: Within) -> Request {
     let output = match job.takes {
         Takes::Output => {

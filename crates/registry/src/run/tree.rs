@@ -14,8 +14,8 @@ use mcpkg_store::tools::packages;
 /// first.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if the folder does not exist; `E_DAMAGED` if the archive in the database is missing or has changed;
-/// `E_ARCHIVE_INVALID` if it cannot be unpacked.
+/// `E_NOT_FOUND` if the folder does not exist or is a file; `E_DAMAGED` if the archive in the database is missing or
+/// has changed; `E_ARCHIVE_INVALID` if the archive cannot be unpacked.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
     match tree {
@@ -34,7 +34,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
 /// Returns the archive in the database with this SHA-256.
 ///
 /// # Errors
-/// `E_DAMAGED` if it is missing or has changed.
+/// `E_DAMAGED` if the archive is missing or has changed.
 pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<NewContent> {
     let kept = context.store.read(|db| match packages::with_digest(db, sha256)? {
         Some(row) => packages::archive(db, &row),

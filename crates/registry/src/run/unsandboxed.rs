@@ -1,5 +1,5 @@
-//! Runs tools without a sandbox, if a person allowed it: in temporary folders, with the same variables, and with
-//! the same limits as far as the system supports them.
+//! Runs tools without a sandbox, if a person allowed it. The tools run in temporary folders, with the limits of a
+//! sandboxed run as far as the system supports them.
 
 use std::collections::BTreeMap;
 use std::fs;

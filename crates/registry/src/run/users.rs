@@ -1,5 +1,5 @@
-//! Names the user of a tool in bubblewrap, through the files `/etc/passwd` and `/etc/group`. They are the same for
-//! every run, and are stored in this user's cache.
+//! Writes the files `/etc/passwd` and `/etc/group` that a tool sees in bubblewrap. They are the same for every run, and
+//! are stored in this user's cache.
 
 use std::path::{Path, PathBuf};
 

@@ -187,8 +187,8 @@ pub fn post(
     Ok(Answer::json(if added { StatusCode::CREATED } else { StatusCode::OK }, &claim.summary()))
 }
 
-/// Revokes the attestations of a signer on a version. This key must have posted all of them. A failed audit cannot be
-/// revoked, because others rely on the warning.
+/// Revokes the attestations of a version by one signer. The caller's access key must have posted all of them. A failed
+/// audit cannot be revoked, because others rely on the warning.
 pub fn revoke(
     context: &Context,
     head: &Head,

@@ -58,7 +58,8 @@ fn attests(context: &Context) -> Result<(), Failure> {
     }
 }
 
-/// Names the caller, to begin an error message. Fails with 401 if the caller did not authenticate.
+/// Returns a name for the caller, with which an error message can start. Fails with 401 if the caller did not
+/// authenticate.
 fn who(context: &Context) -> Result<String, Failure> {
     let requester = context.caller.key().map(|_| context.caller.asker());
     let named = requester.as_deref().and_then(|requester| requester.split_once(':')).map(|(kind, name)| match kind {

@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 
 use super::failure::Failure;
 
-/// Percent-decodes a part of a URL; fails (400) if the result is not valid UTF-8.
+/// Percent-decodes a part of a URL; fails (400) if the result is not valid UTF-8, or contains NUL.
 pub fn decoded(part: &str) -> Result<String, Failure> {
     let text = percent_decode_str(part).decode_utf8().ok().filter(|text| !text.contains('\0'));
     text.map(String::from).ok_or_else(|| Failure::bad_request("The address is not valid UTF-8"))
@@ -15,7 +15,7 @@ pub fn decoded(part: &str) -> Result<String, Failure> {
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Parses a query; fails (400) if it is not valid UTF-8.
+    /// Parses a query; fails (400) if a part of it cannot be decoded.
     pub fn of(query: &str) -> Result<Self, Failure> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -38,8 +38,8 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
     let local = Local::new(context);
     let visibility = match visibility {
         Some(visibility) => visibility,
-        // Unless the request sets a visibility, a new version gets that of the leading version, so a private tool
-        // stays private.
+        // Unless the request sets a visibility, a new version gets the visibility of the leading version, so that a
+        // private tool stays private.
         None => context.store.read(|db| {
             let rows = local.rows(db, name)?;
             Ok(leading(&rows).map(|(_, row)| row.release.visibility).unwrap_or_default())

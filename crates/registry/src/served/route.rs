@@ -32,7 +32,8 @@ pub enum Route {
 }
 
 impl Route {
-    /// Parses a request. Fails with 400 for an invalid name or version, 404, or 405.
+    /// Parses a request. Fails with 404 for an unknown path, 405 for a method that the path does not allow, and 400 for
+    /// an invalid name or version.
     pub fn of(head: &Head) -> Result<Self, Failure> {
         let parts = head.path.split('/').map(decoded).collect::<Result<Vec<String>, Failure>>()?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -40,7 +41,8 @@ impl Route {
         if *rest == ["search"] {
             return allowed(head, "GET", Self::Search);
         }
-        // A segment without a dot after `versions` is not a version. This way a tool can be named `alice/versions`.
+        // A version follows `versions` only if the next segment contains a dot. So a tool can be named
+        // `alice/versions`.
         let is_marker = |at: &usize| rest[*at] == "versions" && rest.get(at + 1).is_some_and(|next| next.contains('.'));
         if let Some(at) = (1..rest.len()).find(is_marker) {
             let name = name(&rest[..at])?;

@@ -117,7 +117,7 @@ fn shown_to(word: &str) -> Result<Visibility, Failure> {
     Visibility::from_word(word.trim()).ok_or_else(why)
 }
 
-/// Returns the manifest as an object; some clients send it as a JSON string.
+/// Returns the manifest; some clients send it as a string that contains JSON.
 fn manifest_of(value: Value) -> Result<Value, Failure> {
     match value {
         Value::Null | Value::Object(_) => Ok(value),
@@ -147,7 +147,7 @@ fn form(content_type: &str, body: &mut (dyn Read + Send)) -> Result<Upload, Fail
                 manifest = manifest_of(value)?;
             }
             "visibility" => visibility = Some(shown_to(&String::from_utf8_lossy(&bytes))?),
-            // Other parts are skipped; the text of the manifest comes from the archive.
+            // Skip other parts, such as the text of the manifest: mcpkg takes it from the archive.
             _ => {}
         }
     }

@@ -70,7 +70,7 @@ fn decide(
     Ok(verdict)
 }
 
-/// Returns the SHA-256 of an attestation and the parsed attestation. It is parsed only once per root.
+/// Returns the SHA-256 of an attestation, and the parsed attestation, from the cache if it is there.
 pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = sha256::of(text.as_bytes());
     if let Some(bundle) = READ.get(&(sha256, root.id())) {

@@ -70,7 +70,7 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.data_dir().join("mcpkg").join("keys"))
 }
 
-/// Creates a key in files that other users cannot read.
+/// Creates a key in the user's key folder, which other users cannot read.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` for an invalid name, `E_ALREADY_EXISTS` if the user has a key with this name, `E_ROOT_REQUIRED`
@@ -209,8 +209,8 @@ impl Key {
     /// `ssh-keygen` signs; it also asks for the passphrase.
     ///
     /// # Errors
-    /// `E_TERMINAL_REQUIRED` if a passphrase is needed and there is no terminal; `E_KEY_INVALID` if `ssh-keygen`
-    /// refuses the key.
+    /// `E_TERMINAL_REQUIRED` if a passphrase is needed and there is no terminal; `E_KEY_INVALID` if `ssh-keygen` does
+    /// not sign with the key; `E_CANCELLED`.
     pub fn sign(&self, context: &Context, statement: &str) -> Result<String> {
         match &self.secret {
             Secret::Open(key) => dsse::sign(statement.as_bytes(), key),

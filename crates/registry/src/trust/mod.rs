@@ -1,11 +1,10 @@
 //! Trust: attestations of archives, the identities that this user trusts, and the policy for unverified tools.
 //!
-//! An *attestation* is a signed in-toto statement ([`statement`]) that names a tool, its version and the SHA-256 of
-//! its archive. It is signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen`
-//! ([`ssh`]), or without a long-lived key in a Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim.
-//! [`weigh`] decides which claims count, and [`judge`] applies these rules to the claims in the database. Every
-//! [`Verb`](policy::Verb), such as installing or running, calls [`require`] before it shows or runs anything from an
-//! archive.
+//! An *attestation* is a signed in-toto statement ([`statement`]) that names a tool, its version and the SHA-256 of its
+//! archive. It is signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]), or
+//! without a long-lived key in a Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim. [`weigh`] decides which
+//! claims count, and [`judge`] applies these rules to the claims in the database. Before mcpkg shows the documentation
+//! of an archive, installs the archive, builds it or runs it, it calls [`require`].
 
 pub mod bundle;
 pub mod dsse;

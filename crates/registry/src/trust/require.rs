@@ -1,5 +1,4 @@
-//! Decides whether an archive may be used. Each action on an archive (see [`Verb`]) calls [`require`] first, except an
-//! import: imported archives are judged when they are used.
+//! Decides whether an archive may be used, for example to install it or to run it.
 
 use serde_json::{Value, json};
 

@@ -159,7 +159,7 @@ impl Assertion {
 pub enum About {
     /// The statement is about exactly this archive.
     This,
-    /// The statement names the same tool and version, but the SHA-256 of a different archive.
+    /// The statement names the same tool and version, but not the SHA-256 of this archive.
     OtherArchive,
     /// The statement names the same tool and version, but hashes the text of the digest instead of the archive, so
     /// it does not protect the archive.

@@ -26,7 +26,7 @@ use mcpkg_store::tools::registries::{LOCAL, PATH};
 /// Names of tools with a known archive, for shell completion.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::names(typed.db)?)));
 
-/// Which archive is meant.
+/// The archive to sign or verify.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Target {
     /// Tool such as alice/weather@1.2.0 (without a version, the latest version), or path of a folder or archive such as ./weather
@@ -61,8 +61,8 @@ impl Target {
     /// Like [`Target::find`], but first asks the archive's registries for new attestations, and for the archive if
     /// it is not stored here. An unreachable registry only adds a warning.
     ///
-    /// # Errors
-    /// `E_DIGEST_CHANGED` or `E_DIGEST_MISMATCH` if a registry has a different archive.
+    /// The errors of [`Target::find`]; `E_DIGEST_CHANGED` or `E_DIGEST_MISMATCH` if a registry has a different archive;
+    /// `E_CANCELLED`.
     pub fn ask(&self, context: &Context) -> Result<(Subject, Vec<String>)> {
         if let Some(opened) = at_path(&self.tool)? {
             return Ok((SignableArchive::of(&opened)?.subject, Vec::new()));

@@ -40,7 +40,7 @@ enum Holder {
     Temporary(Arc<TempPath>),
 }
 
-/// The largest content, in bytes, that stays in memory if its source can be read only once.
+/// The largest content, in bytes, that [`NewContent::read_once`] keeps in memory.
 const IN_MEMORY: u64 = 4 * PIECE as u64;
 
 impl NewContent {
@@ -122,8 +122,8 @@ impl NewContent {
         self.is_text
     }
 
-    /// Whether the content has a word that occurs in every configuration of MCP servers. Other files may have such a
-    /// word too, but files without one need not be searched for servers.
+    /// Whether the content has one of the words by which configurations of MCP servers are found. Other files may
+    /// contain such a word too. Files without one need not be searched for servers.
     pub fn names_servers(&self) -> bool {
         self.names_servers
     }

@@ -40,7 +40,7 @@ pub(super) struct ServerWords {
 }
 
 impl ServerWords {
-    /// Words that such configurations contain: `ervers` (as in `mcpServers`) and the keys `mcp` and `command`. First in
+    /// Words in configurations of MCP servers: `ervers` (as in `mcpServers`) and the keys `mcp` and `command`. First in
     /// UTF-8, then in UTF-16.
     const WORDS: [&[u8]; 6] = [
         b"ervers",

@@ -143,7 +143,7 @@ const USES: &[Use] = &[
         name: |row| Ok(format!("the model {} (workspace '{}')", legible(row, 0), legible(row, 1))),
     },
     Use {
-        // A workflow's text is that of its newest revision.
+        // The text of a workflow is also the text of its newest revision, so the revision is reported.
         of: &[("workflow", "blob_id"), ("workflow_revision", "blob_id")],
         rows: sql!("SELECT DISTINCT name, number FROM workflow_revision WHERE blob_id = ?1"),
         name: |row| Ok(format!("workflow '{}' revision {}", legible(row, 0), row.get::<i64>(1)?)),

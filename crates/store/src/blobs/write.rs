@@ -60,7 +60,7 @@ fn insert<'p>(
          ON CONFLICT (sha256) DO NOTHING RETURNING id"
     );
     let Some(id) = db.one(sql, params![sha256, size, head, checksum.cast_signed()], |row| row.get(0))? else {
-        // Another process has stored it in the meantime.
+        // Another process has stored it since the check.
         return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a blob was neither inserted nor found"));
     };
     for (n, piece) in (1_i64..).zip(pieces) {

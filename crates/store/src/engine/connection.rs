@@ -116,7 +116,8 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Implements [`Db::allow_long`](crate::Db::allow_long). SQLite's statements have no time limit anyway.
+    /// Implements [`Db::allow_long`](crate::Db::allow_long). Does nothing on SQLite, where statements have no time
+    /// limit of their own.
     pub(crate) fn allow_long(self) {
         if let Self::Postgres(connection) = self {
             postgres::allow_long(connection);

@@ -146,8 +146,7 @@ impl Engine {
         }
     }
 
-    /// Returns how often the database was reopened with another kind of access. Connections of an earlier epoch have to be
-    /// opened again.
+    /// Returns how often the database was reopened. Connections that were opened before that have to be opened again.
     pub(crate) fn epoch(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.epoch(),
@@ -190,7 +189,8 @@ impl Engine {
         }
     }
 
-    /// Checks whether the database is still the one that was opened. If it is not, all later calls are refused.
+    /// Checks whether the database is still the one that was opened. If it is not, all later calls are refused. Does
+    /// nothing on PostgreSQL.
     pub(crate) fn notice_replacement(&self) {
         match self {
             Self::Sqlite(database) => database.notice_replacement(),

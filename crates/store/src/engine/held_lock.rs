@@ -11,8 +11,8 @@ pub(crate) enum HeldLock {
 }
 
 impl HeldLock {
-    /// Returns the fencing number to write with the holder's next change. Only PostgreSQL needs such a number: a file
-    /// lock cannot be lost while its process lives.
+    /// Returns the stamp to write with the next change under this lock. Only PostgreSQL needs one: a file lock cannot
+    /// be lost while its process lives.
     pub(crate) fn stamp(&self) -> Option<postgres::Stamp> {
         match self {
             Self::File(_) => None,

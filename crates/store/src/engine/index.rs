@@ -6,8 +6,8 @@ use crate::Db;
 use crate::search::is_cut;
 use mcpkg_base::error::Result;
 
-/// Indexes all items again that contain text in a script without spaces. Older versions indexed whole runs of letters
-/// as words.
+/// Indexes again all items and tools with text in a script without spaces, such as Chinese. Older versions indexed
+/// whole runs of letters as words.
 pub(super) fn renew(db: &Db<'_>) -> Result<()> {
     transfer::words(db, db, is_cut)?;
     transfer::tool_words(db, db, is_cut)

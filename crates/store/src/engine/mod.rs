@@ -1,8 +1,8 @@
 //! The engines behind [`Db`](super::Db): statements, parameters, values and rows, in types that hide which engine is in use.
 //!
 //! Each statement is written once, with [`sql!`], in the SQL that SQLite and PostgreSQL share; see docs/adr/0012-engines.md.
-//! The parts that differ are opening, transactions, full-text search, backup, and the meaning of errors. They are in
-//! [`sqlite`], the only module that uses rusqlite, and in [`postgres`].
+//! Opening, transactions, locks, full-text search, backup and the meaning of errors differ. They are in [`sqlite`], the
+//! only module that uses rusqlite, and in [`postgres`].
 
 pub(super) mod index;
 pub(super) mod postgres;

@@ -32,10 +32,10 @@ impl Selection {
 
 /// An SQL expression for the id of the selected project. Parameters: ?1 the name or NULL, ?2 the folder.
 ///
-/// If several bound folders contain the folder, the innermost one counts. It has the longest path, which comes last in the
-/// order of the index, so the query needs no sort. Queries compare the `project_id` of their rows with this expression, so
-/// that a hot read needs only one statement. The macro expands to a literal, so the text of a statement is built at
-/// compile time and not for each request.
+/// If several bound folders contain the folder, the innermost one counts. It has the longest path, which comes last in
+/// the order of the index, so the query needs no sort. Queries compare the `project_id` of their rows with this
+/// expression, so that a read needs only one statement. The macro expands to a literal, so the text of a statement is
+/// built at compile time and not for each request.
 macro_rules! resolved {
     () => {
         "(CASE WHEN CAST(?1 AS TEXT) IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)

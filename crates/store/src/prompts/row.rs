@@ -18,7 +18,7 @@ macro_rules! prompt_listed {
     };
 }
 
-/// The columns that both checksums cover, followed by the checksums: the first [`REST`] columns.
+/// The two checksums and the columns that they cover: the first [`REST`] columns.
 macro_rules! prompt_summed {
     () => {
         concat!(

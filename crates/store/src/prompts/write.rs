@@ -56,7 +56,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// Restores the state of `revision`. An existing prompt keeps its name; a deleted one gets `name`.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if another prompt has taken the name in the meantime.
+/// `E_ALREADY_EXISTS` if another prompt has taken the name since the deletion.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
     // Restoring a revision also repairs a damaged row.
     let live = db.one(sql!(prompt_columns!(), " WHERE p.uuid = ?1"), params![revision.item], |row| {

@@ -20,7 +20,7 @@ macro_rules! resource_listed {
     };
 }
 
-/// The columns that both checksums cover, followed by the checksums: the first [`REST`] columns.
+/// The two checksums and the columns that they cover: the first [`REST`] columns.
 macro_rules! resource_summed {
     () => {
         concat!(

@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Returns the error for a name or URI that the project does not have, with the name that was probably meant.
+    /// Returns the error for a name or URI that the project does not have. A hint names a similar one, if there is one.
     pub fn missing(self, db: &Db<'_>, project: &Project, name: &str) -> Error {
         let error = Error::new(
             Code::NotFound,

@@ -41,7 +41,7 @@ words! {
     State {
         /// No step has started yet.
         Pending "pending",
-        /// A step is under way.
+        /// The run is under way, or about to start.
         Running "running",
         /// A step waits for the next round of its `repeat`.
         Waiting "waiting",

@@ -86,7 +86,8 @@ pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     Ok(Some(Reserved { key, ids }))
 }
 
-/// Whether an item already has one of these ids, because more than [`FREE`] items were created in the meantime.
+/// Whether an item already has one of these ids, because more than [`FREE`] items were created since they were
+/// reserved.
 pub(super) fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
     for sql in [
         sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE id >= ?1 AND id < ?2)"),

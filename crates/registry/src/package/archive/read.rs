@@ -130,8 +130,8 @@ fn check_kind(kind: EntryType, path: &str) -> Result<()> {
     }
 }
 
-/// Refuses a sparse file that is described by extended headers: the tar reader does not support it, and its entry looks
-/// like that of a regular file.
+/// Refuses sparse files in the pax format. Their entries look like those of regular files, and the tar reader does not
+/// support them.
 fn check_extensions<R: Read>(entry: &mut tar::Entry<'_, R>, path: &str) -> Result<(), Result<Error, io::Error>> {
     let Some(extensions) = entry.pax_extensions().map_err(Err)? else { return Ok(()) };
     for extension in extensions {

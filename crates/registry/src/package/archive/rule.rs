@@ -56,7 +56,8 @@ pub enum Rule {
     Malformed,
 }
 
-/// Returns the error for an archive that breaks a rule, or for a file that would make it break one.
+/// Returns the error for a broken rule. `entry` is the path that breaks the rule; it is empty if the rule is about the
+/// whole archive.
 pub(super) fn refused(rule: Rule, entry: &str, message: impl Into<String>) -> Error {
     let message = message.into();
     let shown: String = entry.chars().take(80).collect();

@@ -27,7 +27,8 @@ pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     })
 }
 
-/// Creates `folder`, which must not exist. `write` fills a private folder next to it, which is then renamed.
+/// Creates `folder`, which must not exist. `write` fills a private folder next to it. Only a complete folder gets the
+/// name `folder`.
 pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     let Some(parent) = folder.parent() else {

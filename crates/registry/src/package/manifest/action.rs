@@ -14,7 +14,8 @@ use crate::package::schema;
 use crate::package::template::{Argv, CommandLine, Shell};
 use mcpkg_base::error::nearest;
 
-/// The defaults that actions inherit from their tool, and the variables that the tool declares.
+/// The fields that a tool and its scripts share, and the variables that the tool declares. A script inherits the fields
+/// that it does not set itself.
 #[derive(Clone, Default)]
 pub(super) struct Common {
     pub(super) input_schema: Option<Value>,
@@ -197,7 +198,7 @@ fn of(name: &str, command: CommandLine, title: Option<String>, description: Opti
     }
 }
 
-/// Returns the first name in a text that is written like a parameter of `scripts`: `{{name}}`.
+/// Returns the name in the first `{{name}}` of a text. Only `scripts` write parameters like this.
 fn in_braces(text: &str) -> Option<&str> {
     let is_name = |name: &&str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

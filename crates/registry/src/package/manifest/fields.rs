@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a string, or a number as a string.
+    /// Reads a string. A number or a boolean is converted to a string.
     pub(super) fn scalar(&self, key: &str, problems: &mut Problems) -> Option<String> {
         let pair = self.get(key)?;
         match &pair.node.value {

@@ -4,8 +4,8 @@ use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
 use mcpkg_base::error::Result;
 
-/// The file names of manifests. The first file that exists is the main manifest, except that a manifest in YAML takes
-/// the place of `SKILL.md`.
+/// The file names of manifests. The first file that exists is the main manifest. If that is `SKILL.md` and a YAML
+/// manifest exists too, the YAML manifest is the main one instead.
 pub const FILES: [&str; 7] =
     ["SKILL.md", "skill.package.yaml", "skill.package.yml", "skill.yml", "enact.md", "enact.yaml", "enact.yml"];
 

@@ -51,7 +51,7 @@ impl Checked {
 /// Reads a manifest. `find` returns the contents of a package's file.
 ///
 /// # Errors
-/// `E_MANIFEST_INVALID` if there is no manifest.
+/// `E_MANIFEST_INVALID` if there is no manifest, and the errors of `find`.
 pub fn read(find: Find<'_>) -> Result<Checked> {
     let mut problems = Problems::default();
     let Some(sources) = files::sources(find, &mut problems)? else {
@@ -120,7 +120,8 @@ impl Manifest {
         self.build.iter().chain(&self.postinstall).cloned().collect()
     }
 
-    /// Returns the action to call: the named one, else `main`, else the only one. `None` for a document.
+    /// Returns the action with this name. No name means `main`, and `main` also means the only action of a package that
+    /// has one. `None` for a document.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if there is no such action, or if a name is required because there are several.

@@ -24,14 +24,15 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The file is not valid YAML, or is not a mapping.
+    /// The file cannot be read as a manifest: it is too large, empty, not UTF-8, not valid YAML, not a mapping, or
+    /// Markdown without complete front matter.
     Malformed,
     Missing,
     /// A field has the wrong type.
     Type,
     /// A field's value breaks a rule.
     Value,
-    /// A command is malformed.
+    /// A command is malformed, or uses a parameter that its schema lacks.
     Command,
     /// A JSON Schema is malformed.
     Schema,

@@ -44,7 +44,7 @@ const MAX_DESCRIPTION: usize = 1024;
 
 const MAX_TAGS: usize = 64;
 
-/// Variables that every run sets, so a manifest cannot declare them.
+/// Variables that a manifest cannot declare, because every run sets them.
 const TAKEN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
 /// Reads the fields of a manifest; `None` if there are errors.

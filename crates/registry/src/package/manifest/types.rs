@@ -39,7 +39,7 @@ pub struct Manifest {
 /// An action that a tool can run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
-    /// The name; `main` for a tool with a single command.
+    /// The name in `scripts`; `main` for the action of the field `command`.
     pub name: String,
     pub title: Option<String>,
     /// The action's own description, if it has one.

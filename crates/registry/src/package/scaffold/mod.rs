@@ -58,7 +58,7 @@ impl Scaffold {
     /// Writes the files of a new package into `folder` without overwriting any, and returns their paths.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` if the folder contains a package or one of the files.
+    /// `E_ALREADY_EXISTS` if the folder contains a package or one of the files, and the errors of writing files.
     pub(super) fn write(self, name: &Name, folder: &Path) -> Result<Vec<&'static str>> {
         let files = self.files(name);
         for path in FILES.into_iter().chain(files.iter().map(|file| file.path)) {

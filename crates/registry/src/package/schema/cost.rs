@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::reference::{MAX_REFERENCES, pointed};
 
-/// The maximum number of schemas that are checked against the same part of a value. Nested references can multiply this
-/// number.
+/// The maximum number of schemas that one part of a value is checked against. Nested references can multiply the
+/// checks.
 const MAX_CHECKS: u64 = 10_000;
 
 /// The drafts whose `$ref` keyword this file understands.

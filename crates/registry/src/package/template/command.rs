@@ -16,7 +16,8 @@ pub(super) struct Words {
     has_place: bool,
     /// Whether the word is empty, apart from quotes.
     is_empty: bool,
-    /// Whether the next word is a program, because all words so far are assignments or keywords.
+    /// Whether the next word is a program, because all words so far are assignments, keywords, or wrappers such as
+    /// `env`.
     at_program: bool,
     program: String,
     /// The state of the inner shell, if the command starts one: `sh -c '...'`.

@@ -41,7 +41,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// `E_TOOL_INPUT` if a required parameter is missing, or if a value starts with `-` where that is not allowed,
-    /// contains NUL, or is too long for an argument.
+    /// contains NUL, or is too long for an argument; and the errors of `given.file`.
     pub fn render(&self, given: &mut CallArguments<'_>) -> Result<Vec<String>> {
         match self {
             Self::Argv(argv) => argv.render(given),
@@ -57,7 +57,7 @@ impl CommandLine {
         }
     }
 
-    /// Returns the names of the parameters, each once, in the order in which they first appear.
+    /// Returns the names of the parameters in order, each name once.
     pub fn parameters(&self) -> Vec<&str> {
         let mut names = match self {
             Self::Argv(argv) => argv.parameters(),

@@ -42,8 +42,8 @@ pub(super) struct Scanned {
 /// Decides which names are parameters.
 pub(super) struct Declared<'a> {
     pub(super) is_parameter: &'a dyn Fn(&str) -> bool,
-    /// Whether a schema lists the parameters. Without a schema, every name is a parameter, and `${name...}` with
-    /// more than a name in the braces belongs to the shell.
+    /// Whether a schema lists the parameters. If not, a `${name...}` with more than a name in the braces belongs to the
+    /// shell.
     pub(super) by_schema: bool,
 }
 

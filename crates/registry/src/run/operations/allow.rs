@@ -192,8 +192,8 @@ fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
 /// Returns the real path of a folder that a tool may be given.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the path is not a folder, if the sandbox itself uses it, or if it is above or below the
-/// folder of mcpkg's database or approvals.
+/// `E_NOT_FOUND` if the path does not exist. `E_INVALID_ARGUMENT` if it is not a folder or not UTF-8, if the sandbox
+/// itself uses it, or if it is above or below the folder of mcpkg's database or approvals.
 fn checked(context: &Context, folder: &str) -> Result<String> {
     let real = real(folder)?;
     let path = Path::new(&real);

@@ -57,7 +57,8 @@ fn existing(path: &Path) -> Result<PathBuf> {
 /// Returns the tool that a user names, by its name or folder, to show or change its permissions.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if the text is not a valid name; the errors of [`folder`] and [`resolve`].
+/// `E_INVALID_ARGUMENT` if the text is not a valid name, `E_MANIFEST_INVALID` if the folder has no valid manifest, and
+/// the errors of [`folder`] and [`resolve`].
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);
@@ -96,8 +97,8 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
-/// Returns what counts as the publisher of a tool in a folder: the folder's path, so that permissions apply only to
-/// this folder.
+/// Returns the text that stands for the publisher of a tool in a folder. It contains the folder's path, so that
+/// permissions apply only to this folder.
 pub fn publisher_of(folder: &Path) -> String {
     format!("folder:{}", folder.display())
 }

@@ -14,7 +14,7 @@ const STACK: usize = 8 << 20;
 /// server, and the end of the run is still recorded.
 ///
 /// # Errors
-/// `E_INTERNAL` if it panicked, or no thread could be started.
+/// `E_INTERNAL` if `work` panicked, or if no thread could be started.
 pub fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("wasm".to_owned()).stack_size(STACK).spawn_scoped(scope, work);

@@ -23,7 +23,7 @@ pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Ran {
     let host = store.into_data();
     let end = match end {
         End::Exited(0) | End::TimedOut | End::Cancelled => end,
-        // The module ran out of memory before it failed, so that is the cause.
+        // Report the lack of memory as the cause: the failure came after it.
         _ if host.budget.was_refused() => End::OutOfMemory,
         end => end,
     };

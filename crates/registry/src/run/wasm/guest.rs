@@ -10,7 +10,7 @@ const MAX_PATH: u32 = 4096;
 /// The maximum number of buffers of one call.
 const MAX_BUFFERS: u32 = 1024;
 
-/// The maximum number of bytes that one call reads or writes. The rest is left to the next call, as with a pipe.
+/// The maximum number of bytes that one call moves. A longer read or write is cut there, as with a pipe.
 pub const MAX_MOVED: u32 = 1 << 20;
 
 pub struct Guest<'m>(&'m mut [u8]);

@@ -59,7 +59,8 @@ impl Signing {
         self.target.name()
     }
 
-    /// Signs a statement, or reads one that was signed elsewhere, and stores it. `kind` is the name of the event.
+    /// Signs a statement, or reads one that was signed elsewhere, and stores it. With `--print`, only returns the
+    /// unsigned statement. `kind` is the name of the event.
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
         let SignableArchive { subject, manifest } = self.target.open(context)?;
         let signed = match (&self.with, says) {
@@ -194,8 +195,8 @@ fn taken_over(
     Ok((text, identity, bundle.form.word()))
 }
 
-/// Reads a Sigstore bundle, or a statement with the `ssh-keygen` signature next to it, and returns it in stored
-/// form.
+/// Reads a Sigstore bundle, or a statement with the `ssh-keygen` signature next to it. Returns it as the text that
+/// mcpkg stores, and parsed.
 fn signed_elsewhere(context: &Context, path: &Path) -> Result<(String, Bundle)> {
     let read = |path: &Path| file::read_text(path, LONGEST as u64).map_err(|error| disk::failed("read", path, error));
     let (text, root) = (read(path)?, Root::of_user(&context.approved)?);

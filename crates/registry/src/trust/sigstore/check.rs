@@ -75,7 +75,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     }
 }
 
-/// Explains for people why a bundle does not verify. The library's own messages contain debug output.
+/// Explains why a bundle does not verify. Many messages of the library itself contain debug output.
 fn reason(error: &Error) -> String {
     tracing::debug!(%error, "a Sigstore bundle does not verify");
     let reason = match error {

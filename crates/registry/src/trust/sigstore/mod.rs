@@ -1,8 +1,7 @@
 //! Checks keyless Sigstore bundles. A bundle contains a DSSE envelope signed with a short-lived key, a certificate
 //! that names the key's owner, and a log entry with the time of signing.
 //!
-//! Only this folder depends on the cargo feature `sigstore`. Without the feature, bundles are recognised but never
-//! count.
+//! The cargo feature `sigstore` turns the checks on. Without it, bundles are recognised but never count.
 
 mod root;
 

@@ -1,7 +1,8 @@
 //! Converts the names in Sigstore certificates to identities.
 //!
-//! A certificate names its owner in its SAN, and the issuer that authenticated the owner in an extension. Both are
-//! parsed strictly, and the issuer must match exactly: the same name from another issuer is another identity.
+//! A certificate names its owner in its SAN (subject alternative name), and the issuer that authenticated the owner in
+//! an extension. Both are parsed strictly, and the issuer must match exactly: the same name from another issuer is
+//! another identity.
 
 use sigstore_verify::SubjectAltName;
 use sigstore_verify::crypto::FulcioCiClaims;
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(of_certificate(&san, WORKFLOWS, &old), Ok(format!("github-workflow:{FILE}")));
     }
 
-    /// A search with a regular expression would accept all of these names and issuers.
+    /// A check that only searches for a known name or issuer would accept many of these.
     #[test]
     fn x8_a_certificate_that_only_looks_like_somebodys_is_nobodys() {
         let (google, github) = ("https://accounts.google.com", "https://github.com/login/oauth");

@@ -9,7 +9,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256;
 
-/// The root that this user has chosen on this machine.
+/// The root that applies for this user on this machine.
 #[derive(Clone, Debug, Default)]
 pub enum Root {
     /// The root embedded in mcpkg.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{BundleContents, Described, Root};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns whether a trusted identity covers a signer's identity. In this build all identities are key
-/// fingerprints.
+/// Returns whether a trusted identity covers a signer's identity. This build compares the whole texts, since it knows
+/// no patterns.
 pub fn covers(trusted: &str, signer: &str) -> bool {
     trusted == signer
 }

@@ -50,8 +50,8 @@ impl Database {
         Location::of_server(&address.shown, address.has_password)
     }
 
-    /// Returns the path next to which this machine keeps its own files: its locks, and the databases that a restore
-    /// replaced. No file exists at this path itself.
+    /// Returns the path next to which this machine keeps its own files, such as the lock for deploys and the databases
+    /// that a restore replaced. No file exists at this path itself.
     pub(crate) fn local(&self) -> &Path {
         &self.local
     }

@@ -34,7 +34,7 @@ pub(super) fn failed(error: postgres::Error) -> Error {
                     was changed",
             )
         }
-        // PostgreSQL cannot store U+0000, so nothing has a name that contains it.
+        // PostgreSQL cannot store U+0000, so nothing with this name or text exists.
         &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
             Error::new(Code::NotFound, "Not found: names and texts never contain U+0000")
         }

@@ -72,7 +72,7 @@ fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// Splits a line at each `:`; `\` escapes `:` and itself.
+/// Splits a line at its first four `:`. A `\` escapes the next character.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();

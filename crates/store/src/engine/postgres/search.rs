@@ -154,7 +154,7 @@ pub(crate) fn find(
     })
 }
 
-/// Reports items and tools without a row in the index, and rows without an item.
+/// Reports items and tools without a row in the index, and rows without an item or a tool.
 pub(crate) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let items = postgres_sql!(
         "SELECT count(*) FROM search FULL JOIN (

@@ -29,7 +29,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Database {
     pub(super) path: PathBuf,
     state: Mutex<State>,
-    /// How often the file was reopened with another kind of access. Connections of earlier epochs are replaced.
+    /// How often the file was reopened (see [`Database::look_again`]). Connections that were opened before that are
+    /// replaced.
     epoch: AtomicU64,
     replaced: AtomicBool,
     /// The connection that checked the file, until a pool or a reader takes it. It is kept open because closing the
@@ -44,10 +45,10 @@ struct State {
     identity: Identity,
     readers: Option<Arc<Pool<Manager>>>,
     writer: Option<Arc<Pool<Manager>>>,
-    /// When we last checked whether another kind of access is possible.
+    /// When we last checked whether the file has to be reopened.
     looked: Instant,
-    /// How many connections are held for good (see [`Database::anchor`]). SQLite does not reset the WAL while such a
-    /// connection is open.
+    /// How many connections are held for good (see [`Database::anchor`]). While one of them is open, the WAL stays the
+    /// same file.
     anchors: usize,
     /// The WAL that the anchors have open.
     wal: Option<WalIdentity>,
@@ -100,7 +101,7 @@ impl Database {
         self.state().access
     }
 
-    /// Returns how often the file was reopened with another kind of access.
+    /// Returns how often the file was reopened.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }

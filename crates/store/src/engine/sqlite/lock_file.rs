@@ -63,7 +63,8 @@ pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> 
             Mode::Exclusive => file.try_lock(),
         };
         match locked {
-            // The previous holder has removed the file in the meantime. Open it again, which creates a new file.
+            // The previous holder has removed the file since it was opened here. Open it again, which creates a new
+            // file.
             Ok(()) if file::is_gone(&file) => {}
             Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
             // This may be a process that only checks whether the lock is held.

@@ -112,7 +112,7 @@ fn is_full(error: &refinery_core::Error) -> bool {
     causes.any(|cause| cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
 }
 
-/// Applies what is missing, and returns whether anything was.
+/// Applies the missing migrations up to `version`. Returns whether there were any.
 fn apply(connection: &mut Connection, version: u32) -> std::result::Result<bool, refinery_core::Error> {
     let target = refinery_core::Target::Version(version.try_into().unwrap_or(i32::MAX));
     let migrations: Vec<_> = MIGRATIONS

@@ -43,7 +43,6 @@ impl Table {
         Self { open: (0..).zip(standard).collect(), most }
     }
 
-    /// Returns the target of a descriptor.
     pub fn get(&self, number: u32) -> Answer<&Descriptor> {
         self.open.get(&number).ok_or(Errno::BADF)
     }

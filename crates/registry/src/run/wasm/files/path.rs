@@ -1,4 +1,4 @@
-//! Resolves paths relative to a folder, without ever leaving that folder. There are no links.
+//! Resolves paths relative to a folder, without ever leaving that folder. The file systems in memory have no links.
 
 use super::super::errno::{Answer, Errno};
 use super::tree::{Id, Tree};

@@ -24,7 +24,7 @@ struct Node {
     /// id.
     parent: Id,
     system: usize,
-    /// Whether a folder contains the node.
+    /// Whether a folder contains the node; always true for a root.
     is_linked: bool,
     /// How many descriptors have the node open.
     open: u32,
@@ -253,7 +253,7 @@ impl Tree {
         }
     }
 
-    /// Moves a file or folder; it replaces an existing file or empty folder.
+    /// Moves a file or folder. An existing file or empty folder at the target is replaced.
     pub fn rename(&mut self, from: (Id, &str), to: (Id, &str), now: u64) -> Answer {
         let id = *self.entries(from.0)?.get(from.1).ok_or(Errno::NOENT)?;
         let facts = self.facts(id)?;

@@ -1,6 +1,6 @@
 //! Implements the calls of WASI preview 1, as functions of the host's state, the module's memory and the arguments.
 //!
-//! Calls that would need more than a module has (sockets, links, signals, file times) fail as unsupported.
+//! Some calls always fail as unsupported, such as those for sockets, signals and file times.
 
 mod descriptors;
 mod link;

@@ -14,7 +14,7 @@ use super::{poll, process, rights};
 use crate::run::limits::Limits;
 use mcpkg_base::clock::Clock;
 
-/// A host and a module's memory. The folders 3 (the package), 4 (`/tmp`) and 5 (`/output`) are open.
+/// A host and a module's memory. The descriptor 3 is the package, 4 is `/tmp`, and 5 is `/output`.
 struct Machine {
     host: Host,
     memory: Vec<u8>,

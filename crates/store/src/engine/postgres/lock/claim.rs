@@ -29,8 +29,8 @@ pub(super) struct Claim {
     who: String,
 }
 
-/// The fencing number that is written with each change that only the holder may make. It increases with each change.
-/// If a commit gets no answer, the number in the database shows whether the commit succeeded.
+/// The fencing number of a lock. Its holder writes it with each change, and increases it each time. If a commit gets no
+/// answer, the number in the database shows whether the commit succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
     key: String,

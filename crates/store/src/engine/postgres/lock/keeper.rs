@@ -72,7 +72,7 @@ struct State {
 }
 
 impl SessionLock {
-    /// Returns the stamp for the holder's next change; `None` for kinds of locks that have no claim.
+    /// Returns the stamp to write with the next change under this lock; `None` for kinds of locks that have no claim.
     pub(in crate::engine) fn stamp(&self) -> Option<Stamp> {
         let state = self.kept.state();
         self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
@@ -152,7 +152,7 @@ impl Retries {
         pause.min(LONGEST_PAUSE)
     }
 
-    /// Whether to report the current loss. Reports it only once, and not if another loss was reported just before.
+    /// Whether to report the current loss: only once, and not shortly after the report of another loss.
     fn is_worth_a_warning(&mut self) -> bool {
         if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
             return false;
