@@ -89,7 +89,8 @@ impl Store {
             let stored = self.write(|db| {
                 let mut stored = Vec::with_capacity(batch.len());
                 for content in batch {
-                    // If another process has stored the content in the meantime, `drop` must not remove it.
+                    // If another process has stored the content since the search for missing ones, `drop` must not
+                    // remove it.
                     if blobs::find(db, content)?.is_none() {
                         stored.push(blobs::put_source(db, content)?);
                     }
@@ -102,7 +103,7 @@ impl Store {
         Ok(ahead)
     }
 
-    /// Returns those of `contents` that are not stored, without duplicates.
+    /// Returns the contents that are not stored yet, without duplicates.
     fn missing<'c>(&self, contents: impl IntoIterator<Item = &'c NewContent>) -> Result<Vec<&'c NewContent>> {
         self.read(|db| {
             let (mut seen, mut missing) = (HashSet::new(), Vec::new());

@@ -22,7 +22,7 @@ impl Store {
         self.engine.backup(to, progress)
     }
 
-    /// Replaces the content of the open database with that of the backup at `from`, in one transaction, so that
+    /// Replaces the content of the open database with the content of the backup at `from`, in one transaction, so that
     /// running servers see the result. Keeps the old content in a file at `kept`.
     ///
     /// 1. Check that the backup is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.

@@ -13,7 +13,7 @@ use mcpkg_base::error::{Code, Error, Result};
 pub struct Change {
     /// The kind of the item, such as `prompt`.
     pub kind: String,
-    /// Identifies the item among those of its kind: its UUID, name or path.
+    /// The item's UUID, name or path, depending on its kind.
     pub item: String,
     /// The state before; empty if there was no such item.
     pub before: String,

@@ -1,8 +1,8 @@
 //! Drafts: proposed changes to workflows that wait for a person's decision.
 //!
-//! A draft stores the revision that it is based on. It is stale if that revision is no longer the workflow's current
-//! one. A draft of a new workflow is stale if another workflow has taken its name. Reads compute this; it is not
-//! stored.
+//! A draft stores the revision that it is based on. It is stale if that is no longer the workflow's current revision. A
+//! draft of a new workflow is stale if another workflow has taken its name. Each read computes whether a draft is
+//! stale.
 
 use uuid::Uuid;
 

@@ -21,9 +21,9 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// The rows beyond the limits. A holder that was seen at `?1` or later always stays. Of the other holders, those that were
-/// last seen before `?2`, and those that are not among the `?3` seen most recently, are beyond the limits. The CASE keeps
-/// other settings, which are not numbers, from being cast.
+/// The rows beyond the limits. A holder that was seen at `?1` or later always stays. Any other holder is beyond the
+/// limits if it was last seen before `?2`, or if it is not among the `?3` holders that were seen most recently. The
+/// CASE keeps other settings, which are not numbers, from being cast.
 macro_rules! beyond {
     () => {
         "SELECT key, value

@@ -20,17 +20,17 @@ pub enum Target {
     Link(String),
     /// A file with the same bytes and mode as the file at this path, which is relative to the import.
     Copy(String),
-    /// A file with the same meaning as another one, but with other bytes or another mode.
+    /// A file with the same meaning as another file, but with other bytes or another mode.
     Variant(Variant),
     /// Not a duplicate: the item at this path was stored with changes, for this reason, so its file cannot be restored.
     Altered(String),
 }
 
-/// A file with the same meaning as another one.
+/// A file with the same meaning as another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The path of the other file, relative to the import. This is the file's own path if the item there has other
-    /// bytes or another mode.
+    /// The path of the other file, relative to the import. It is this file's own path if the item at this path has
+    /// other bytes or another mode.
     pub of: String,
     /// The SHA-256 of this file's bytes, which are stored.
     pub sha256: [u8; 32],

@@ -24,9 +24,8 @@ const LONGEST: usize = 1_024;
 
 /// Packs the result of a build. The same files give the same bytes.
 ///
-/// # Errors
-/// `E_TOOL_OUTPUT` if a path leads out of the folder, is below a link or a file, appears twice or is too long, if a
-/// file is too large, or if a link's target is too long or contains NUL.
+/// # Errors `E_TOOL_OUTPUT` if a path, a file or a link's target breaks a rule: for example, if a path leads out of the
+/// folder or is below a link, or if a file is too large.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);

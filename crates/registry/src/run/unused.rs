@@ -1,4 +1,4 @@
-//! Finds and removes unpacked copies that are not needed: those of deleted archives, and unfinished ones.
+//! Finds and removes unpacked copies that are not needed: copies of deleted archives, and unfinished copies.
 
 use std::fs::{self, DirEntry, File};
 use std::path::Path;

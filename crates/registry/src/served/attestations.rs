@@ -34,7 +34,7 @@ const LISTED: u32 = 50;
 /// The maximum number of attestations per tool that a search reads, since a search returns up to a hundred tools.
 const COUNTED: i64 = 20;
 
-/// The maximum number of attestations of one version that one key can post, so that a single key cannot fill the list.
+/// The maximum number of attestations that a key can post for a version, so that a single key cannot fill the list.
 const OF_ONE_KEY: usize = 20;
 
 /// An attestation, and the archive that it was posted for.

@@ -134,8 +134,8 @@ pub fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the key to sign with: the user's key with this name, or a key file. Without a name it is the only key,
-/// or the one named `default`.
+/// Returns the key to sign with: the user's key with this name, or a key file. Without a name, it is the only key, or
+/// the key named `default`.
 pub fn choose(named: Option<&str>) -> Result<Key> {
     let names = names()?;
     match named {

@@ -15,7 +15,7 @@ pub const NAMESPACE: &str = "mcpkg-tool";
 /// The version of OpenSSH's signature format.
 const VERSION: u32 = 1;
 
-/// The media type of a stored statement with such a signature.
+/// The media type of a stored statement with a signature by `ssh-keygen`.
 pub const MEDIA_TYPE: &str = "application/vnd.mcpkg.ssh-signature+json";
 
 /// The JSON format of a statement and its signature.

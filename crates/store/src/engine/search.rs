@@ -55,7 +55,7 @@ pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     }
 }
 
-/// Removes from the index the words under those of `ids` that belong to no stored item.
+/// Removes the words of each of `ids` that has no stored item.
 pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex_unwritten(db, ids),

@@ -17,7 +17,7 @@ impl Sql {
     }
 }
 
-/// A table that both engines have, to copy it from one to the other.
+/// A table that can be copied from one engine to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) name: String,

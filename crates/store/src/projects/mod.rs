@@ -230,8 +230,8 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Removes the binding of a folder, but not those of folders above or below it. Returns the project of the removed
-/// binding.
+/// Removes the binding of a folder, but not the bindings of folders above or below it. Returns the project of the
+/// removed binding.
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the folder itself is not bound.

@@ -13,8 +13,8 @@ use crate::revisions::Kind;
 use crate::sums::{Checksums, DAMAGED};
 use mcpkg_base::error::Result;
 
-/// The part of a row that prompts/list needs, borrowed. Texts are bytes, which are valid UTF-8 because they were
-/// written as such and the checksum matches. A damaged row has only its name, as far as it is legible, and a
+/// The part of a row that prompts/list needs, borrowed. Texts are bytes. They are valid UTF-8, because they were
+/// written as UTF-8 and the checksum matches. A damaged row has only its name, as far as it is legible, and a
 /// description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {

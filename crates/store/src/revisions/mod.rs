@@ -240,8 +240,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Resu
     }
 }
 
-/// Returns the item that has or last had the name. An item that has the name now wins over items that had it once. Of
-/// those, the one whose revision was written last wins, regardless of the clock.
+/// Returns the item that has the name, or else the item that had it last. The order in which revisions were written
+/// decides which item had it last, not the clock.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let has = match kind {
         Kind::Prompt => sql!("SELECT uuid FROM prompt WHERE project_id = ?1 AND name = ?2"),

@@ -29,7 +29,7 @@ pub(super) struct Connector {
 #[derive(Default)]
 struct Shared {
     tls: OnceLock<MakeRustlsConnect>,
-    /// The password that was read again after the server refused the one in the address.
+    /// The password that was read again after the server refused the password in the address.
     password: Mutex<Option<String>>,
     /// When the server last failed to answer.
     silent_at: Mutex<Option<Instant>>,
@@ -105,8 +105,8 @@ impl Connector {
         Ok(client)
     }
 
-    /// Reads the password again from its source. Returns whether it differs from the one that was tried: `tried`, or
-    /// else the one in the address.
+    /// Reads the password again from its source. Returns whether it differs from `tried`, or, without `tried`, from the
+    /// password in the address.
     fn reads_password_again(&self, tried: Option<String>) -> Result<bool> {
         let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
         let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };

@@ -247,7 +247,7 @@ impl Connection {
             && (was_silent || !self.client.borrow().is_silent())
     }
 
-    /// Translates an error of PostgreSQL into one of mcpkg. If a statement was cancelled although we set no deadline
+    /// Converts an error of PostgreSQL to an error of mcpkg. If a statement was cancelled although we set no deadline
     /// for it, one of the server's own limits ended it.
     fn meaning(&self, error: postgres::Error) -> Error {
         let is_watched = self.watched.borrow().is_some();

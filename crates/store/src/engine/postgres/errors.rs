@@ -7,7 +7,7 @@ use postgres::error::SqlState;
 use crate::engine::{self, busy, full, timeout};
 use mcpkg_base::error::{Code, Error};
 
-/// Translates an error of PostgreSQL into one of mcpkg.
+/// Converts an error of PostgreSQL to an error of mcpkg.
 pub(super) fn failed(error: postgres::Error) -> Error {
     if is_lost(&error) {
         return lost().with_source(error);

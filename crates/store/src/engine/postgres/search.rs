@@ -70,7 +70,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the query for texts that contain the words of `given`, combined by the operator `joined`. With `prefix`,
-/// longer words that begin with a given one match, too. `None` if `given` contains no word.
+/// longer words that begin with a word of `given` match, too. `None` if `given` contains no word.
 pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, prefix: bool) -> Option<String> {
     let terms: Vec<String> = given
         .into_iter()

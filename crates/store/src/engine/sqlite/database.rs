@@ -140,7 +140,7 @@ impl Database {
         Arc::clone(state.writer.get_or_insert_with(|| self.pool(access, 1, false)))
     }
 
-    /// Returns a pool. Its first connection is the one that checked the file, unless that one is already taken.
+    /// Returns a pool. It starts with the connection that checked the file, if that connection is still free.
     fn pool(&self, access: Access, size: u32, query_only: bool) -> Arc<Pool<Manager>> {
         let manager = Manager::new(&self.path, access, self.take_first(), query_only);
         Arc::new(Pool::new(manager, size, u32::from(!query_only), IDLE))
@@ -278,7 +278,8 @@ impl Database {
 }
 
 impl State {
-    /// Whether the open WAL is no longer the one next to the file. If so, commits to the open one would be lost.
+    /// Whether the file next to the database is no longer the WAL that is open. Commits to the open WAL would then be
+    /// lost.
     fn has_lost_wal(&mut self, path: &Path) -> bool {
         if self.anchors == 0 || self.access != Access::Writable {
             return false;

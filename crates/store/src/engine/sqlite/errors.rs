@@ -23,7 +23,7 @@ fn damaged(error: rusqlite::Error) -> Error {
     engine::damaged(&error).with_source(error)
 }
 
-/// Translates an error of SQLite into one of mcpkg.
+/// Converts an error of SQLite to an error of mcpkg.
 pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,

@@ -1,4 +1,4 @@
-//! Checks that the schema of a file is exactly that of its version, and migrates it.
+//! Checks that a file has exactly the schema of its version, and migrates the schema.
 //!
 //! A foreign trigger, view or table could change what a statement does, or show something that was not stored. So all objects
 //! are compared before any statement runs. In addition, connections run no triggers and no views, and cannot write the schema
@@ -20,8 +20,8 @@ struct Migration {
     /// The name of the migration's file. The history records it together with the statements.
     name: &'static str,
     sql: &'static str,
-    /// The SHA-256 of [`fingerprint`] after this migration. A test compares it with the one computed from the
-    /// migrations.
+    /// The SHA-256 of [`fingerprint`] after this migration. A test compares it with the fingerprint that the migrations
+    /// give.
     schema: &'static str,
 }
 

@@ -80,7 +80,7 @@ macro_rules! written {
     };
 }
 
-/// Removes from the index the words under those of `ids` that belong to no stored item.
+/// Removes the words of each of `ids` that has no stored item.
 pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     let sql = sqlite_sql!("DELETE FROM search WHERE rowid >= ?1 AND rowid < ?2 AND NOT ", written!());
     db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)
@@ -138,9 +138,9 @@ pub(crate) fn find(
 }
 
 /// Quotes a word for a query, so that none of its characters is query syntax. U+0000 becomes a space, since it would
-/// end the query. If the quoted text consists of several words, they must follow each other in the item. With
-/// `begins`, longer words that begin with this one match as well; a single letter of a script without spaces always
-/// matches like that.
+/// end the query. If the quoted text consists of several words, they must follow each other in the item. With `begins`,
+/// longer words that begin with this word match as well; a single letter of a script without spaces always matches like
+/// that.
 pub(super) fn quoted(word: &str, begins: bool) -> String {
     let (word, ends) = query_word(word);
     let star = if ends == Ends::Letter || (begins && ends == Ends::Word) { "*" } else { "" };

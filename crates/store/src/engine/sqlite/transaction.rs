@@ -37,8 +37,8 @@ fn or_damage(connection: &Connection, error: Error) -> Error {
 /// An open transaction. Dropping it rolls back everything that was not committed, also after a panic.
 struct Transaction<'c>(&'c Connection);
 
-/// Begins a transaction. A writing one begins IMMEDIATE: a deferred one that reads first would fail at its first
-/// write, without waiting, if another process has written in between.
+/// Begins a transaction. A writing transaction begins IMMEDIATE. If it were deferred and read first, its first write
+/// would fail without waiting whenever another process had written in between.
 fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
     let begin = match intent {
         Intent::Read => "BEGIN DEFERRED",

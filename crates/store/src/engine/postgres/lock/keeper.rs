@@ -161,7 +161,7 @@ impl Retries {
         true
     }
 
-    /// Whether a failure is of another kind than the one that was reported last.
+    /// Whether a failure is of a different kind than the last reported failure.
     fn is_new(&mut self, error: &Error) -> bool {
         self.reported.replace(error.code()) != Some(error.code())
     }
