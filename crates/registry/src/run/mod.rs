@@ -1,4 +1,4 @@
-//! Runs tools in a sandbox, with limits, and records every run.
+//! Runs tools, in a sandbox unless a person allowed otherwise, with limits, and records every run.
 
 pub mod bubblewrap;
 pub mod build;

@@ -78,7 +78,8 @@ impl Connection {
     }
 
     /// Runs a statement. If the connection was lost outside of a transaction, runs the statement once more on a new
-    /// connection. That is safe because only reads happen outside of transactions.
+    /// connection. That is safe because, outside of transactions, only bound connections write, and those are never
+    /// replaced.
     pub(super) fn run<T>(
         &self,
         sql: Sql,

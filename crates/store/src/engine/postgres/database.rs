@@ -24,7 +24,8 @@ pub(crate) struct Database {
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
     local: PathBuf,
-    /// The path next to which this machine keeps its lock files. It is the same for every address of this database.
+    /// The path next to which this machine keeps its lock files. It is the same for every address of this database,
+    /// unless the server does not tell which database it is.
     locks: OnceLock<PathBuf>,
 }
 
