@@ -72,8 +72,8 @@ pub(super) fn all(db: &Db<'_>) -> Result<Vec<Kept>> {
     db.all(sql, params![], from_row)
 }
 
-/// Replaces the rules with the same claim and reach. A restore calls this, because rules that were narrowed or removed
-/// after the backup must not come back.
+/// Stores rules. Each replaces the rule with the same claim and reach. A restore calls this with the rules from before
+/// the restore, because rules that were narrowed or removed after the backup must not come back.
 pub(super) fn keep(db: &Db<'_>, rules: &[Kept]) -> Result<()> {
     for Kept(rule, removed_at) in rules {
         let same = sql!("DELETE FROM access_rule WHERE claim = ?1 AND reach = ?2");

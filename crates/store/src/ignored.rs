@@ -1,4 +1,5 @@
-//! The audit findings that users marked as harmless. Each project has one text, in the audit's own format.
+//! The audit findings that users marked as harmless. Each project has one list, stored as text in the audit's own
+//! format.
 
 use super::Db;
 use super::engine::{params, sql};

@@ -42,7 +42,7 @@ const ROW: Range<usize> = 4..14;
 /// The number of columns of `prompt_summed!`. The further columns of `prompt_columns!` follow.
 pub(super) const REST: usize = 15;
 
-/// Refuses a row that was changed by damage.
+/// Refuses a damaged row.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get(3)?) {
         return Ok(());

@@ -153,8 +153,7 @@ pub(super) fn damaged(what: String) -> Error {
     )
 }
 
-/// Returns the state of an item before its revision `number`, as an event records it; empty before the first
-/// revision.
+/// Returns the number of the revision before revision `number`, as text for an event; empty for the first revision.
 pub(super) fn before(number: i64) -> String {
     if number > 1 { (number - 1).to_string() } else { String::new() }
 }
@@ -204,7 +203,7 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
     })
 }
 
-/// Returns `number` plus one, or the error for an overflow.
+/// Returns `number` plus one, or an error if that is not a valid number.
 pub(super) fn next(number: i64) -> Result<i64> {
     let next = number.checked_add(1).filter(|next| *next > 0);
     next.ok_or_else(|| damaged_value("a revision has an invalid number"))

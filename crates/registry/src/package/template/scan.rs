@@ -42,8 +42,8 @@ pub(super) struct Scanned {
 /// Decides which names are parameters.
 pub(super) struct Declared<'a> {
     pub(super) is_parameter: &'a dyn Fn(&str) -> bool,
-    /// Whether a schema lists the parameters. If not, a `${name...}` with more than a name in the braces belongs to the
-    /// shell.
+    /// Whether a schema lists the parameters. If not, only `${name}` and `${name:raw}` are parameters, and every other
+    /// `${name...}` belongs to the shell.
     pub(super) by_schema: bool,
 }
 
@@ -120,7 +120,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads the next part in a context where blanks do not separate words, up to `closing`.
+    /// Reads the next part in a context where blanks do not separate words. `closing` ends the context.
     fn quoted(&mut self, closing: Option<char>) {
         let is_expansion = matches!(self.frames.last(), Some(Frame::Expansion));
         match self.rest.chars().next() {

@@ -61,7 +61,8 @@ mod tests {
     use crate::trust::sigstore::Replaced;
     use mcpkg_base::hex;
 
-    /// If this test fails, the crate contains another root. Then set `DATED` to the release date of the crate.
+    /// If this test fails, the crate contains another root. Then set `DATED` to the release date of the crate, and
+    /// replace the hash below.
     #[test]
     fn the_embedded_root_has_the_stated_date() {
         let embedded = described(&Root::Embedded).expect("a root");

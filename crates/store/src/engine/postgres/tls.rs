@@ -15,8 +15,8 @@ use mcpkg_base::error::{Code, Error, Result};
 /// Returns a TLS connector that trusts the certificates in the file `roots`, else the system's.
 ///
 /// # Errors
-/// `E_FILE_FAILED` if the file of roots cannot be read or contains no certificate; `E_DB_UNAVAILABLE` if the system's
-/// certificates cannot be loaded.
+/// `E_FILE_FAILED` if the file of roots cannot be read, or contains no certificate or an invalid one;
+/// `E_DB_UNAVAILABLE` if the system's certificates cannot be loaded.
 pub(super) fn tls(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()

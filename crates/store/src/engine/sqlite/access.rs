@@ -1,4 +1,4 @@
-//! The kinds of access to a database file: writable, read-only, immutable.
+//! The kinds of access to a database file.
 
 /// The way in which a database file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

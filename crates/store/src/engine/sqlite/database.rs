@@ -47,8 +47,7 @@ struct State {
     writer: Option<Arc<Pool<Manager>>>,
     /// When we last checked whether the file has to be reopened.
     looked: Instant,
-    /// How many connections are held for good (see [`Database::anchor`]). While one of them is open, the WAL stays the
-    /// same file.
+    /// How many connections from [`Database::anchor`] are open. While there are any, the WAL stays the same file.
     anchors: usize,
     /// The WAL that the anchors have open.
     wal: Option<WalIdentity>,
@@ -189,7 +188,8 @@ impl Database {
         }
     }
 
-    /// Compares the file at the path, and its WAL, with the ones that were opened. If they differ, all later calls are refused.
+    /// Compares the file at the path, and its WAL, with the ones that were opened. If they differ,
+    /// [`Database::check_in_place`] fails until they are the same again.
     pub(crate) fn notice_replacement(&self) {
         self.look_again();
         let mut state = self.state();
@@ -234,7 +234,7 @@ impl Database {
         drop(before);
     }
 
-    /// Opens a connection that is held for good. While it is open, the WAL is expected to stay the same file.
+    /// Opens a connection that the caller keeps open. While it is open, the WAL is expected to stay the same file.
     pub(crate) fn anchor(&self) -> Result<Connection> {
         let connection = self.slim_reader()?;
         // The first read opens the WAL.

@@ -24,7 +24,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Reads the base folder and the text. Looking up a long path costs extra fuel.
+    /// Reads the base folder and the text. The longer the path, the more fuel this costs.
     fn read<'g>(self, host: &mut Host, guest: &'g Guest<'_>) -> Answer<(Id, &'g str)> {
         host.moved(u64::from(self.length.min(4096)) * 16);
         Ok((host.files.table.folder(self.fd)?, guest.path(self.at, self.length)?))
