@@ -89,7 +89,7 @@ impl Store {
             let stored = self.write(|db| {
                 let mut stored = Vec::with_capacity(batch.len());
                 for content in batch {
-                    // If another process has stored the content since the search for missing ones, `drop` must not
+                    // Another process may have stored the content after `missing` looked for it. Then `drop` must not
                     // remove it.
                     if blobs::find(db, content)?.is_none() {
                         stored.push(blobs::put_source(db, content)?);

@@ -8,8 +8,8 @@ use mcpkg_base::error::Result;
 /// How many rows a table keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row is kept, in milliseconds; `None` means forever. Each table defines from which of its times this
-    /// counts.
+    /// How long a row is kept, in milliseconds; `None` means forever. Each table defines which of its times the age is
+    /// counted from.
     pub age: Option<Millis>,
     /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,

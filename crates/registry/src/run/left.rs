@@ -24,7 +24,8 @@ const LONGEST: usize = 1_024;
 
 /// Packs the result of a build. The same files give the same bytes.
 ///
-/// # Errors `E_TOOL_OUTPUT` if a path, a file or a link's target breaks a rule: for example, if a path leads out of the
+/// # Errors
+/// `E_TOOL_OUTPUT` if a path, a file or a link's target breaks a rule: for example, if a path leads out of the
 /// folder or is below a link, or if a file is too large.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;

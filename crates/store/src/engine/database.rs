@@ -146,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// Returns how often the database was reopened. Connections that were opened before that have to be opened again.
+    /// Returns how often the database was reopened. Connections from before the last reopening have to be opened again.
     pub(crate) fn epoch(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.epoch(),
@@ -189,8 +189,8 @@ impl Engine {
         }
     }
 
-    /// Checks whether the database is still the one that was opened. If it is not, all later calls are refused. Does
-    /// nothing on PostgreSQL.
+    /// Checks whether the database is still the one that was opened. If it is not, [`Engine::check_in_place`] fails
+    /// until it is again. Does nothing on PostgreSQL.
     pub(crate) fn notice_replacement(&self) {
         match self {
             Self::Sqlite(database) => database.notice_replacement(),

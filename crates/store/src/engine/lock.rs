@@ -1,4 +1,4 @@
-//! Defines what transactions lock, and locks that end with the process that holds them, even if it is killed.
+//! The kinds of locks: those of transactions, and those that a process holds until it ends, even if it is killed.
 
 use uuid::Uuid;
 

@@ -12,7 +12,8 @@ use crate::{Db, blobs, search};
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Replaces all rows of `to` with those of `from`, and rebuilds the search index of `to`. Both databases must be in a
-/// transaction, and one of them must be a file with this program's schema. Each copied table is compared with the original.
+/// transaction, and one of them must be a file with this program's schema. Each copied table is compared with the table
+/// in `from`.
 pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Result<()> {
     let tables = match (from.link(), to.link()) {
         (Link::Sqlite(file), _) | (_, Link::Sqlite(file)) => sqlite::tables::tables(file)?,

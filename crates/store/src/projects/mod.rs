@@ -155,7 +155,7 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 }
 
 /// Deletes a project with everything that belongs to it, and all content that nothing else uses. Events, deploy
-/// locations and access keys stay.
+/// locations, access keys and access rules stay.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     db.allow_long();
     let project = get(db, name)?;

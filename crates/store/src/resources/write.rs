@@ -63,7 +63,8 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 
 /// Restores the state of `revision`. An existing resource keeps its name; a deleted one gets `name`.
 ///
-/// # Errors `E_ALREADY_EXISTS` if another resource has taken the name or the URI since that revision.
+/// # Errors
+/// `E_ALREADY_EXISTS` if another resource has taken the name or the URI since that revision.
 pub fn restore(
     db: &Db<'_>,
     author: Author<'_>,

@@ -62,7 +62,7 @@ impl Kind {
         db.all(sql, params![project], |row| row.get(0))
     }
 
-    /// Returns the error for a row that was changed by damage.
+    /// Returns the error for a damaged item.
     pub(crate) fn damaged(self, name: &str) -> Error {
         Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
             .with_details(serde_json::json!({ "name": name }))

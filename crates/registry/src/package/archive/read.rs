@@ -22,7 +22,7 @@ pub const MAX_MEMBER: u64 = 64 << 20;
 /// The maximum number of files and folders.
 pub const MAX_MEMBERS: usize = 10_000;
 
-/// How many times larger than the archive all of its files together may be.
+/// All files together may be at most this many times as large as the archive.
 pub const MAX_RATIO: u64 = 100;
 
 /// A file in an archive.

@@ -29,7 +29,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Database {
     pub(super) path: PathBuf,
     state: Mutex<State>,
-    /// How often the file was reopened (see [`Database::look_again`]). Connections that were opened before that are
+    /// How often the file was reopened (see [`Database::look_again`]). Connections from before the last reopening are
     /// replaced.
     epoch: AtomicU64,
     replaced: AtomicBool,
