@@ -40,8 +40,8 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     })
 }
 
-/// Returns the revisions that deleted the files of the skill `name` together with its last `SKILL.md`. Returns none
-/// if the skill has a `SKILL.md`, or never had one.
+/// Returns the revisions that deleted the skill `name`: one for its `SKILL.md`, and one for each file that was deleted
+/// at the same time. Empty if the skill has a `SKILL.md`, or never had one.
 pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     let sql = sql!(
         revision_columns!(),

@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word that people and programs see for this value.
+    /// Returns the kind's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Git => "git",

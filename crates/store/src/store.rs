@@ -196,8 +196,8 @@ impl Store {
         }
     }
 
-    /// Runs `f`, which executes one statement, on the connection with which the database was opened, unless a
-    /// [`Reader`] or a pool has taken it. This saves opening a second connection at every start.
+    /// Runs `f`, which must execute only one statement. Uses the connection that opened the database, as long as no
+    /// [`Reader`] or pool has taken that connection. This saves opening a second connection at every start.
     pub fn read_once<T>(&self, f: impl Fn(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.engine.with_first(|connection| f(&Db::new(connection, None)));
         first.unwrap_or_else(|| self.read(f))

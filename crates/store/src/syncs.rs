@@ -36,7 +36,7 @@ pub struct Base {
     pub version: Option<(String, i64)>,
     /// Whether the folder's manifest lists the file.
     pub listed: bool,
-    /// The open proposal about the item.
+    /// The proposal about the item that was open after the last sync.
     pub proposal: Option<i64>,
 }
 
@@ -121,8 +121,8 @@ pub struct Known {
     pub links: Texts,
     /// Copies of items' files in the folder, and files with the same meaning for other agents.
     pub duplicates: Duplicates,
-    /// The proposed name and attributes as JSON, by path, for items with an open proposal. The files contained these values
-    /// when the proposals were made.
+    /// The proposed name and attributes as JSON, by path, for items whose [`Base`] has a proposal. The files contained
+    /// these values when the proposals were made.
     pub proposed: Texts,
 }
 
@@ -197,7 +197,7 @@ pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     db.run(sql, params![id, base.path, base.item, entry, blob, base.listed, base.proposal]).map(drop)
 }
 
-/// Removes the state of an item that was removed both from the project and from the folder.
+/// Removes the stored state of an item, a link or a duplicate.
 pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }
@@ -234,7 +234,7 @@ pub fn store_state(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>,
     db.run(sql, params![id, state.as_ref().map(<[u8; 32]>::as_slice), looked_at]).map(drop)
 }
 
-/// Returns the files that are being written, ordered by path.
+/// Returns the writes in progress, ordered by path.
 pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
     let sql = sql!(
         "SELECT path, before_sha256, blob_id, executable, listed FROM sync_write WHERE sync_id = ?1 ORDER BY path"
@@ -250,7 +250,7 @@ pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
     })
 }
 
-/// Records that a file is about to be written.
+/// Records a write that is about to begin.
 pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
     let before = write.before.as_ref().map(<[u8; 32]>::as_slice);
     let sql = sql!(
@@ -260,7 +260,7 @@ pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
     db.run(sql, params![id, write.path, before, write.blob, write.executable, write.listed]).map(drop)
 }
 
-/// Records that no file is being written any more.
+/// Records that no write is in progress any more.
 pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
 }

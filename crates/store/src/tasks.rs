@@ -32,7 +32,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns the word for this value in the database.
+    /// Returns the status's name, as the database stores it.
     const fn word(self) -> &'static str {
         match self {
             Status::Working => "working",
@@ -92,8 +92,8 @@ macro_rules! columns {
     };
 }
 
-/// The rows beyond the limits: `?1` is the current time, `?2` the time before which a task must have ended, `?3` the
-/// number of tasks that each asker may have.
+/// Selects the tasks beyond the limits: those that expired before `?1`, the current time, those that ended before `?2`,
+/// and all but the newest `?3` of each asker. Running tasks are never among them.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, status, expires_at, updated_at,
@@ -147,7 +147,7 @@ pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     Ok(db.run(statement, values)? == 1)
 }
 
-/// Returns a task of `asker`. Expired tasks and those of other askers count as missing.
+/// Returns a task of `asker`. Tasks of other askers count as missing, and so do expired tasks that are not running.
 pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Task>> {
     let statement = sql!(
         "SELECT ",

@@ -15,7 +15,7 @@ const UNTOLD: Duration = Duration::from_secs(1);
 pub struct Watch {
     store: Store,
     connection: Connection,
-    /// The epoch of the database in which the connection was opened.
+    /// The engine's epoch when the connection was opened. Each reopening of the database begins a new epoch.
     epoch: u64,
     /// The version at the last check; `None` before the first check.
     version: Option<Version>,

@@ -54,7 +54,7 @@ pub fn data(answer: &impl Serialize) -> Result<Value> {
     written.map_err(|error| Error::internal("a response cannot be written as JSON").with_source(error))
 }
 
-/// Deserializes a single string into a list with one element. A shell passes such an argument as a list of words.
+/// Deserializes a string into a list with one element. Agents pass a string where the shell passes a list of words.
 pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     String::deserialize(deserializer).map(|text| vec![text])
 }

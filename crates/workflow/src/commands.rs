@@ -47,7 +47,7 @@ pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed>
     source.ok_or_else(|| gone(&running.spec.id))?.run(context, running)
 }
 
-/// Returns a stored secret for an argument of a command. Only catalogs store secrets.
+/// Returns the secret for an argument of a command. Only commands of catalogs have secrets.
 pub fn secret(context: &Context, command: &CommandSpec, name: &str) -> Result<Secret> {
     catalogs::secret(context, &command.id, name)
 }

@@ -1,4 +1,4 @@
-//! Derives the arguments and the output contract of a command from the JSON Schemas of a tool.
+//! Derives the arguments and the output contract of a command from JSON Schemas: those of an operation, tool or plugin.
 
 use serde_json::{Map, Value};
 

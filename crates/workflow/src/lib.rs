@@ -67,7 +67,7 @@ pub const GROUP: &str = "workflow";
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
 /// The tools of a server that runs as `assistant`: the tools of contract 004, plus `propose_workflow` and `list_runs`. Without
-/// `propose_workflow`, no draft would reach a person. Without `list_runs`, nobody could follow a long run.
+/// `propose_workflow`, no draft would reach a person. Without `list_runs`, an agent could not follow a long run.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",

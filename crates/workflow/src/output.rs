@@ -9,7 +9,7 @@ use super::spec::{CommandSpec, OutputContract, OutputField};
 /// The result of looking up a path in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup<'c> {
-    /// The output itself, or an object inside it.
+    /// The output itself, or an object or a list inside it.
     Whole,
     Field(&'c OutputField),
     /// A place inside a field whose structure is unknown.

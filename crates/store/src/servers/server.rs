@@ -21,7 +21,7 @@ pub enum Transport {
 impl Transport {
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    /// Returns the word for this value in the database.
+    /// Returns the transport's name, as the database stores it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -137,12 +137,12 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Returns a server that is a program.
+    /// Returns the definition of a server that runs as a program.
     pub fn stdio(command: Text) -> Self {
         Self { command: Some(command), ..Self::of(Transport::Stdio) }
     }
 
-    /// Returns a server at an address.
+    /// Returns the definition of a server at a URL.
     pub fn remote(transport: Transport, url: Text) -> Self {
         Self { url: Some(url), ..Self::of(transport) }
     }

@@ -43,7 +43,7 @@ pub fn insert(
 /// Writes a changed server, and returns its new state. An unchanged server is not written.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the server was deleted in the meantime.
+/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the server no longer exists.
 pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Server, now: Millis) -> Result<Server> {
     if *before == server {
         return Ok(server);

@@ -14,8 +14,9 @@ macro_rules! kept {
 }
 
 /// Returns the files of a location as snapshot `id` left them, for a rollback to that snapshot. These are the files
-/// that mcpkg had written by then, and all files that a later snapshot changed. `after` is the state that this or an
-/// earlier snapshot wrote last, or else the state that the first later snapshot found.
+/// that mcpkg had written by then, and all files that a later snapshot changed. `after` is the last state that snapshot
+/// `id` or an earlier one wrote. If there is none, or if mcpkg had left the file to the user, `after` is the state that
+/// the first later snapshot found.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
         // No later snapshot touched the file, so only the user can have changed it. Restore it only if mcpkg had

@@ -17,7 +17,7 @@ pub use history::{state_at, state_before, touches};
 use row::{file_from_row, from_row, snapshot_files, snapshots};
 pub use snapshot::{File, Keep, Kind, NewSnapshot, Snapshot, State};
 
-/// Writes the journal of a deploy, all of it before the first file is touched. Returns its key.
+/// Stores a snapshot with all its files, before any file on the disk is changed. Returns the snapshot's key.
 pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
     let id = db.insert(
         sql!(

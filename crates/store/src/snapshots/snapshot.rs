@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word that users and programs see for this value.
+    /// Returns the kind's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Deploy => "deploy",
@@ -41,7 +41,7 @@ pub enum Keep {
 impl Keep {
     const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
 
-    /// Returns the word that the column stores for this value.
+    /// Returns the name that the column `keep` stores for this owner.
     pub const fn word(self) -> &'static str {
         match self {
             Keep::Written => "written",
@@ -71,7 +71,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word that users and programs see for this value.
+    /// Returns the state's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",

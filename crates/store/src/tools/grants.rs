@@ -1,5 +1,5 @@
-//! Permissions beyond the sandbox that a person gave to a tool. A row alone allows nothing: each grant also has a record
-//! outside of the database.
+//! Permissions that a person gave to a tool in addition to what its sandbox allows. A row alone allows nothing: each
+//! grant also needs a record outside of the database.
 
 use crate::Db;
 use crate::engine::{Row, damaged, params, sql};
@@ -16,7 +16,7 @@ pub enum Allowed {
 }
 
 impl Allowed {
-    /// Returns the word for this value in the database.
+    /// Returns the permission's kind, as the database stores it.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Network => "network",

@@ -10,7 +10,7 @@ use crate::engine::{Row, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The scope of installs for a session, which are not stored in rows.
+/// The text for the scope of a session. No row has it: the installs of a session are kept in memory.
 const SESSION: &str = "session";
 
 /// The clients that a tool is installed for.
@@ -27,7 +27,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns the text that rows store for the scope.
+    /// Returns the scope as text. Rows store this text, except for sessions.
     pub fn key(&self) -> String {
         match self {
             Scope::Global => "global".to_owned(),
@@ -37,7 +37,7 @@ impl Scope {
         }
     }
 
-    /// Returns the kind of a scope from its text in rows: `global`, `project`, `key` or `session`.
+    /// Returns the kind of a scope from the text of [`Scope::key`]: `global`, `project`, `key` or `session`.
     pub fn word(text: &str) -> &str {
         text.split(':').next().unwrap_or(text)
     }
@@ -175,7 +175,7 @@ pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
 }
 
-/// Returns the installs that agents see in a scope, one per tool, ordered by name.
+/// Returns the installs that agents see in a scope, one per tool.
 pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, |one| one.active);

@@ -1,4 +1,5 @@
-//! The search index for registries with stored listings: this database, and folders. Each engine has its own index.
+//! The search index for registries with stored listings: this database, and folders. SQLite and PostgreSQL each have
+//! their own kind of index.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! The tables of contract 002 (the six `enact__*` tools): registries and their packages, installs and their scopes,
-//! and runs.
+//! The tables about tools (contract 002), such as registries, packages, installs and runs.
 
 pub mod aliases;
 pub mod answers;

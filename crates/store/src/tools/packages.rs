@@ -23,14 +23,14 @@ pub enum Visibility {
     /// Everyone can see the version, and searches find it.
     #[default]
     Public,
-    /// Everyone who knows its name can see the version; searches do not find it.
+    /// Everyone who knows the tool's name can see the version; searches do not find it.
     Unlisted,
-    /// Only those who may publish in its namespace can see the version.
+    /// Only those who may publish in the tool's namespace can see the version.
     Private,
 }
 
 impl Visibility {
-    /// Returns the word that the database, messages and JSON use for this visibility.
+    /// Returns the visibility's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Visibility::Public => "public",
@@ -268,7 +268,7 @@ pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
     db.single(sql, params![registry, name], |row| row.get(0))
 }
 
-/// Yanks a version, or undoes that.
+/// Yanks a version, or reverts the yank if `yank` is `None`.
 pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET yanked_at = ?2, yank_reason = ?3, yank_replacement = ?4 WHERE id = ?1");
     let (at, reason, replacement) =

@@ -6,7 +6,7 @@ use crate::engine::{Row, Unique, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The setting with the name of the toolset for servers that replace Enact (`mcpkg serve --as enact`).
+/// The key of the setting that names a toolset for servers that replace Enact (`mcpkg serve --as enact`).
 const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
@@ -52,7 +52,7 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM toolset WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Makes a toolset the active one, or deactivates all.
+/// Makes a toolset the active one, or deactivates all if `id` is `None`.
 pub fn activate(db: &Db<'_>, id: Option<i64>) -> Result<()> {
     db.run(sql!("UPDATE toolset SET active = 0 WHERE active = 1 AND id <> ?1"), params![id.unwrap_or_default()])?;
     match id {

@@ -1,5 +1,5 @@
-//! Trusted signers, the trust policy, and approved archives. A row alone is not trusted: each also needs a record
-//! outside of the database.
+//! Trusted signers, the trust policy, and approved archives. A row alone is not trusted: it also needs a record outside
+//! of the database.
 
 use crate::Db;
 use crate::engine::{Row, damaged, params, sql};
@@ -9,10 +9,10 @@ use mcpkg_base::error::Result;
 /// The key of the setting with the policy.
 const POLICY: &str = "trust.policy";
 
-/// The key of the setting with the required number of trusted identities that attest an archive.
+/// The key of the setting that says how many trusted identities must attest an archive.
 const MINIMUM: &str = "trust.minimum";
 
-/// The key of the setting that counts changes of trust.
+/// The key of the setting with the number that [`epoch`] returns.
 const EPOCH: &str = "trust.epoch";
 
 /// The role in which an identity is trusted.
@@ -25,7 +25,7 @@ pub enum TrustedPart {
 }
 
 impl TrustedPart {
-    /// Returns the word that the database stores, and that people and programs see, for this value.
+    /// Returns the role's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",
@@ -58,7 +58,7 @@ pub struct Approval {
     pub sha256: [u8; 32],
 }
 
-/// Adds an identity, or renames an existing one.
+/// Adds an identity, or changes the label of an existing one.
 pub fn add(db: &Db<'_>, row: &TrustedRow) -> Result<()> {
     let TrustedRow { identity, label, pattern, part, added_at } = row;
     let sql = sql!(
@@ -117,7 +117,7 @@ pub fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
     set(db, MINIMUM, text)
 }
 
-/// Returns a number that changes whenever a trusted identity, the policy, an attestation or an approval does.
+/// Returns a number that rises with each change that may affect which tools are trusted, such as a new attestation.
 pub fn epoch(db: &Db<'_>) -> Result<i64> {
     let sql = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     Ok(db.one(sql, params![EPOCH], |row| row.get(0))?.unwrap_or(0))

@@ -37,7 +37,7 @@ macro_rules! unused_build {
     };
 }
 
-/// Things that were used since these times may still be in use, although no row refers to them.
+/// Archives that were used after these times may still be in use, even if they are not installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
     /// The earliest start of a run that may still be running.
@@ -81,7 +81,7 @@ pub fn archives(db: &Db<'_>, since: Since) -> Result<Amount> {
     Ok(amount)
 }
 
-/// Deletes some of the unused archives. Returns how many were deleted.
+/// Deletes up to [`AT_ONCE`] unused archives. Returns how many were deleted.
 pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
     let sql = sql!("SELECT p.id FROM tool_package AS p WHERE ", unused!(), " ORDER BY p.id LIMIT ?3");
     let ids: Vec<i64> = db.all(sql, params![since.runs, since.seen, AT_ONCE], |row| row.get(0))?;

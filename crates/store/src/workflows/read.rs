@@ -11,7 +11,8 @@ use crate::page::{Page, Slice};
 use crate::projects::{self, Project, Selection, resolved};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns a page of a project's workflows, ordered by name, to show them. A damaged one has a description that says so.
+/// Returns a page of a project's workflows, ordered by name. A damaged workflow is included, with a description that
+/// says so.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.project_id = ?1 AND w.name > ?2 ORDER BY w.name LIMIT ?3");
     let rows = db.all(sql, params![project, page.after, page.fetch()], |row| {
@@ -48,7 +49,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
     }
 }
 
-/// Passes the text of the workflow `name` of the selected project to `f`; `None` if there is none.
+/// Passes the text of the workflow `name` of the selected project to `f`. Returns `None` if there is no such workflow.
 ///
 /// # Errors
 /// Errors of `f`.

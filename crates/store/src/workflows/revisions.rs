@@ -74,7 +74,7 @@ fn as_id<S: Serializer>(id: &Option<Uuid>, serializer: S) -> Result<S::Ok, S::Er
 /// Stores the current state of a workflow as its revision `workflow.revision`.
 ///
 /// # Errors
-/// `E_DB_BUSY` if another process has written that revision in the meantime.
+/// `E_DB_BUSY` if another process has already written that revision.
 pub(super) fn keep(
     db: &Db<'_>,
     author: Author<'_>,
@@ -212,7 +212,7 @@ pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Passes on other errors.
+/// Returns a placeholder for a damaged row, for lists that show it. Passes on other errors.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);
@@ -233,8 +233,8 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     })
 }
 
-/// The SQL condition that a row of `workflow_revision` is outdated: `?1` is the time, `?2` how many revisions stay.
-/// The remaining ones have no gap.
+/// The SQL condition that a row of `workflow_revision` is outdated: it is not among the newest `?2` of its workflow,
+/// and it and all earlier revisions were made before `?1`. So the numbers of the remaining revisions have no gap.
 macro_rules! outdated {
     () => {
         "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest

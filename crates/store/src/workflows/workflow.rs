@@ -49,7 +49,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word that the database stores, and that people and programs see, for this value.
+    /// Returns the action's name, as it is stored and shown.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -61,7 +61,7 @@ impl Action {
     }
 }
 
-/// The action that made a revision, and the reason.
+/// How and why a revision is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     pub action: Action,

@@ -30,7 +30,7 @@ pub fn insert(
 /// Writes a changed workflow, and adds a revision. An unchanged workflow gets no new revision.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the workflow was deleted in the meantime.
+/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the workflow no longer exists.
 pub fn update(
     db: &Db<'_>,
     author: Author<'_>,
@@ -95,7 +95,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// changed; a deleted one is added again with its old id.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if another workflow has taken the name in the meantime.
+/// `E_ALREADY_EXISTS` if another workflow has the name now.
 pub fn restore(
     db: &Db<'_>,
     author: Author<'_>,

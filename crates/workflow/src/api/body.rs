@@ -15,7 +15,7 @@ use crate::spec::{Body, Flag, Form, Place, Style};
 pub const WHOLE: &str = "body";
 
 impl Arguments {
-    /// Adds the arguments of a request body. If it has several media types, the best one is used.
+    /// Adds the arguments of a request body. Of several media types, uses the one that comes first in [`Media`].
     pub(super) fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
         let content = body["content"].as_object();
         let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));

@@ -236,7 +236,7 @@ fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
     shown.chars().take(EXCERPT).collect()
 }
 
-/// Returns the error for a request that got no answer.
+/// Returns the error for a request that was not sent, or whose answer mcpkg could not get or accept.
 pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
     let host = url.host();
     match failure {

@@ -114,7 +114,7 @@ pub fn names_one(path: &str) -> bool {
     last.contains('{') && kebab(&without_placeholders(last)).is_empty()
 }
 
-/// Returns the segments of a path without the first `shared` ones, placeholders and versions.
+/// Returns the segments of a path after the first `shared` ones, without placeholders and versions.
 fn concrete(path: &str, shared: usize) -> Vec<String> {
     let segments = resources(path).split('/').filter(|segment| !segment.is_empty()).skip(shared);
     let plain = segments.filter(|segment| !is_version(segment)).map(|segment| kebab(&without_placeholders(segment)));

@@ -1,4 +1,4 @@
-//! Converts Swagger 2.0 documents to OpenAPI 3.0 at import.
+//! Converts Swagger 2.0 documents to OpenAPI 3.0 when they are read.
 //!
 //! Schemas stay in place, because references may point to any part of a document. The rest is rewritten: Swagger defines bodies
 //! and form fields as parameters, and servers and media types once for the whole document.

@@ -18,7 +18,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             let Root::Step(id) = &path.root else { continue };
             let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
             let Some((kind, message, hint)) = look(contract, id, &path.segments) else { continue };
-            // `steps.create.outptu.id`: the path names a field because its first word is not `output`.
+            // In `steps.create.outptu.id`, `outptu` is read as a field, because it is not `output`.
             let word = path.segments.first().filter(|_| !path.says_output).and_then(|first| match first {
                 Segment::Key(word) => meant(word, ["output"]).map(|meant| (word, meant)),
                 Segment::Index(_) => None,

@@ -129,7 +129,7 @@ impl Approve {
     }
 }
 
-/// Returns what a person sees before deciding: proposer, reason, changes, text and findings.
+/// Returns what a person sees before deciding: proposer, reason, changes and findings.
 fn preview(kept: &Kept, findings: &[Finding]) -> Body {
     let diff = changes::body(shown(&kept.diff()), &kept.changes());
     let found = model::lines(findings).into_iter().map(|line| line + "\n").collect::<String>();

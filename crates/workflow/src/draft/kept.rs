@@ -137,7 +137,7 @@ impl Kept {
 /// Returns the JSON of a draft without its text.
 pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     let findings = blobs::shown_json(&draft.findings);
-    // If the stored findings are damaged, the count is null.
+    // If the stored findings are damaged, the counts are null, and `put` leaves them out.
     let count = |severity: &str| {
         let of = |found: &&Value| found["severity"] == severity;
         json!(findings.as_array().map(|findings| findings.iter().filter(of).count()))
@@ -182,7 +182,7 @@ pub(super) fn decided(draft: &Draft) -> Error {
     Error::new(Code::DraftStale, what).with_details(details)
 }
 
-/// Returns the error for a draft that somebody edited or decided about at the same time.
+/// Returns the error for a draft that somebody edited or decided about at the same time, or whose workflow changed.
 pub(super) fn overtaken(id: Uuid) -> Error {
     Error::new(
         Code::DraftStale,

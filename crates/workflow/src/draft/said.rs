@@ -17,7 +17,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Checks a text. It makes no network requests, starts no process and writes nothing.
+    /// Checks a text. The check makes no network requests, starts no process and writes nothing.
     ///
     /// # Errors
     /// `E_WORKFLOW_INVALID` with the findings, if the text is not a workflow or contains a secret.

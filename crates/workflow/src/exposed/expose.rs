@@ -79,7 +79,7 @@ impl Operation for Expose {
     }
 }
 
-/// Returns what to record: the hash of the text that the person was shown, and its most dangerous effect.
+/// Returns the facts to record: the hash of the workflow that the person was shown, and what its commands may do.
 fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
     let gravest = sound.specs.iter().map(|spec| spec.effect).max().unwrap_or(CommandEffect::Read);
     Exposure {

@@ -64,8 +64,8 @@ pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     }
 }
 
-/// Returns whether any condition has the result `wanted`; `None` if this will be known only during the run. One such condition is
-/// enough, even if others are unknown.
+/// Returns whether any condition has the result `wanted`. If one has it, unknown conditions do not matter. Otherwise, returns
+/// `None` if a condition is unknown.
 fn any(parts: &[Expression], wanted: bool, scope: &dyn Scope) -> Option<bool> {
     let mut is_known = true;
     for part in parts {
@@ -136,7 +136,7 @@ impl Template {
     }
 }
 
-/// Formats a value for use in text: null as nothing, lists and mappings as compact JSON.
+/// Formats a value for use in text: null as an empty text, lists and mappings as compact JSON.
 fn as_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

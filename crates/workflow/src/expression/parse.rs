@@ -38,7 +38,7 @@ struct Parser<'t> {
 type Parsed = Result<Expression, Fault>;
 
 impl<'t> Parser<'t> {
-    /// Cuts the text off after the maximum length of an expression, so that a long text takes no longer to parse.
+    /// Cuts the text off after the maximum length of an expression, so that even a very long text is parsed quickly.
     fn new(text: &'t str, range: Range<usize>) -> Result<Self, Fault> {
         let start = range.start;
         let ends = range.end;

@@ -42,7 +42,7 @@ pub const OPS: &[Entry] = &[
 /// Changing a catalog does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// If a document has more skipped parts than this, a reply gives only their number.
+/// Up to this number, a reply lists the skipped parts of a document. Beyond it, the reply only says how many there are.
 const SHOWN: usize = 20;
 
 const CATALOGS: Names =
@@ -75,8 +75,8 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Converts the document to commands, and consumes it to free its memory. Operations in `before` keep their ids.
-    /// New ones get none of the ids in `before`.
+    /// Converts the document to commands, and frees its memory. The operations in `before` keep their ids. New operations
+    /// get none of the ids in `before`, including those that a person has set.
     fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();
@@ -104,7 +104,7 @@ struct Origin {
     sha256: [u8; 32],
 }
 
-/// Derives a name from a title, without common words such as `API` and version numbers.
+/// Derives a name from a title. Leaves out version numbers, and common words such as `API`.
 fn name_of(title: &str) -> String {
     const COMMON: [&str; 8] = ["api", "apis", "openapi", "rest", "spec", "specification", "swagger", "the"];
     let slug = kebab(title).replace('_', "-");

@@ -14,15 +14,14 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::catalogs;
 
-/// The value for a response that is not a list (`--list none`), or to remove the correction of the pagination
-/// (`--pagination none`).
+/// With `--list`, says that the response is not a list. With `--pagination`, removes the correction of the pagination.
 const NONE: &str = "none";
 
 /// The keys of `--pagination`, each with the key that it sets in [`Patch::pagination`].
 const PAGINATION: [(&str, &str); 4] =
     [("style", "style"), ("param", "param"), ("items", "items_path"), ("next", "next_cursor_path")];
 
-/// The supported kinds of pagination.
+/// The supported values of the key `style`.
 const STYLES: [&str; 4] = ["cursor", "page", "offset", "link"];
 
 /// Correct a command
