@@ -64,7 +64,7 @@ impl Reachable<'_> {
         sources.map(|source| self.index(*source)).collect()
     }
 
-    /// Returns the commands that match a word of the query and pass the filter, in no particular order.
+    /// Returns the commands that match a word of the query and pass the filter, in no particular order. An empty query matches all.
     pub fn search<'i>(
         &self,
         indexes: &'i [Arc<Index>],

@@ -78,7 +78,7 @@ impl Operation for Providers {
         ids.truncate(limit);
         let mut providers = Vec::new();
         for id in &ids {
-            // Skip commands that were removed in the meantime.
+            // Skip commands that were removed since the search.
             let spec = commands.spec(id)?;
             providers.extend(spec.as_deref().and_then(contracts::provider));
         }

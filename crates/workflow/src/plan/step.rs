@@ -20,7 +20,7 @@ pub enum WillRun {
     Yes,
     /// The condition is false, or this step depends on a step that does not run.
     No,
-    /// The condition depends on values that are not known before the run.
+    /// The condition of this step, or of a step that it depends on, uses values that are not known before the run.
     Unknown,
 }
 

@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Records a failure, unless one was recorded before, and ends the plugin.
+    /// Ends the plugin. Unless the plugin is already over, also records the failure.
     fn broke(&self, why: &str) {
         if !self.is_over.swap(true, Ordering::AcqRel) {
             self.keeping.failure(why);

@@ -15,7 +15,7 @@ use mcpkg_store::plugins::ToolRow;
 /// Maximum number of tools of a plugin.
 pub const MOST: usize = 1_000;
 
-/// Maximum size of a tool's description, in bytes.
+/// Maximum size of a tool's description and schemas together, in bytes of JSON.
 const LARGEST: usize = 256 << 10;
 
 /// Maximum length of a tool's name, in characters.

@@ -18,7 +18,7 @@ pub const NONCE: &str = "nonce";
 /// The argument of the tool for how long to wait. It is not an input of the workflow.
 pub const WAIT: &str = "wait_s";
 
-/// Starts an exposed workflow with an agent's arguments. It makes the same checks as `execute`, in the same order.
+/// Starts an exposed workflow with an agent's arguments, after the same checks as in `execute`, in the same order.
 pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let mut inputs = match arguments {
         Value::Object(inputs) => inputs,

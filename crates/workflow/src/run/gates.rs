@@ -25,8 +25,8 @@ pub const WAIT: u32 = 25;
 /// How many seconds a caller may wait at most.
 pub const LONGEST_WAIT: u32 = 50;
 
-/// Fails if running is forbidden by the project's policy, or by `no_execute`, which the server, the access key or the
-/// user who started this process sets.
+/// Fails if running anything is forbidden: by `no_execute` (the server, the access key, or the user who started this process), or
+/// by the policy of the project.
 pub fn policy(context: &Context) -> Result<()> {
     let denied = |by: &str, message: String| {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
@@ -57,7 +57,7 @@ pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     Ok(Duration::from_secs(seconds.into()))
 }
 
-/// Returns the consent to a plan. Asks a person for it if the plan needs one and nobody has given it.
+/// Returns the consent to a plan. If the plan needs the consent of a person, and nobody has given it, asks for it.
 ///
 /// # Errors
 /// For agents, those of [`nonce::ask`]. At a shell, those of [`request::ask`], and `E_CONFIRM_REQUIRED` if `--yes` would be
@@ -83,7 +83,8 @@ pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))
         }
-        // Ask a person: `--yes` was not given, or it is not enough for this plan (see [`Plan::may_be_confirmed`]).
+        // Ask a person: `--yes` was not given, or it is not enough for this plan (see `Plan::may_be_confirmed`), for example
+        // because nobody has approved the workflow's text.
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
                 "--yes can only run a saved workflow that you have approved with `mcpkg draft approve` or saved at a terminal with \
@@ -97,7 +98,8 @@ pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<
 /// Returns whether a plan is a single command that the caller can also call as a tool without consent. A server that
 /// runs as `assistant` (contract 004) has no such tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
-    // A resumed run may have done more than is recorded, so it needs consent. Its `may_be_confirmed` is false.
+    // `may_be_confirmed` is also false for a resumed run that may have done more than is recorded. Such a run needs
+    // consent, even if it is a command that needs none otherwise.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;
     let mut steps = plan.program.steps.iter();
     context.caller.identity() != Identity::Assistant

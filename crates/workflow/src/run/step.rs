@@ -25,8 +25,8 @@ pub struct Alone {
 /// Plans a single step of a workflow.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for an unknown step. `E_INPUTS_REQUIRED` if the step uses inputs or outputs that were not given; its details
-/// are `inputs_required` and `outputs_required`. The other errors of [`plan::of_text`].
+/// `E_NOT_FOUND` for an unknown step; `E_INPUTS_REQUIRED` if the step uses inputs or outputs that were not given, with the
+/// details `inputs_required` and `outputs_required`; also the other errors of [`plan::of_text`].
 pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
     let outputs: Map<String, Value> =
         alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();

@@ -146,9 +146,9 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the number of the round for the next attempt. The idempotency key depends on the round. After a lost answer or a
-/// server error, the round is repeated with the same key. After a refusal (4xx), a new round begins: an API that remembers the
-/// key would repeat the refusal.
+/// Returns the number of the round for the next attempt. The idempotency key depends on the round. After a success or a refusal
+/// (4xx), a new round begins: an API that remembers the key would repeat the refusal. After any other failure, such as a lost
+/// answer or a server error, the round is repeated with the same key.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
     let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);

@@ -86,7 +86,7 @@ pub enum Next {
 }
 
 /// Carries out a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error
-/// means that progress could not be recorded; the run then counts as interrupted.
+/// means that a secret input could not be read, or that progress could not be recorded; the run then counts as interrupted.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
     let RunData { id: run, plan_hash, rows, earlier, project, generation } = taken;
@@ -124,7 +124,7 @@ impl Drive<'_> {
     /// of a step and the next attempt are committed together.
     ///
     /// # Errors
-    /// `E_RUN_STATE` if the run was deleted or the database restored in the meantime.
+    /// `E_RUN_STATE` if the run was deleted, or the database was restored from a backup, after the run began.
     pub fn note<T>(&self, mut what: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let held = self.held.take();
         let noted = self.holder.write(&self.context.store, |db| {
@@ -212,8 +212,8 @@ impl Drive<'_> {
                 .unwrap_or(false)
     }
 
-    /// Sets the final state of a step. It is recorded together with the next attempt. After the last step, it is recorded
-    /// together with the end of the run.
+    /// Sets the final state of a step. The next write to the run records it, usually together with the next attempt: see
+    /// [`Drive::note`]. After the last step, it is recorded at once, together with the end of the run.
     pub fn end_step(&mut self, seq: usize, state: StepState, reason: Option<&str>, left: Left) -> Result<()> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         self.rows[seq].state = state;
@@ -227,7 +227,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Ends the run, unless its last step has already done so.
+    /// Ends the run, unless [`Drive::end_step`] has already done so after the last step.
     fn finish(&mut self) -> Result<()> {
         let state = match self.ended {
             Some(state) => state,

@@ -50,7 +50,7 @@ pub(super) fn is_ending() -> bool {
 }
 
 /// Carries out a run in its own thread, and waits until it ends, `wait` has passed, or the call is cancelled. Returns whether
-/// the run has ended. The caller receives its progress while waiting.
+/// the run has ended. The caller receives the run's progress while waiting.
 ///
 /// An error means that the thread did not start.
 pub fn follow(

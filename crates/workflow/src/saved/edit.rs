@@ -83,7 +83,7 @@ fn with(mut data: Value, findings: &[Finding]) -> Value {
 }
 
 impl Edit {
-    /// Stores the edited text, unless the workflow was changed in the meantime.
+    /// Stores the edited text. Fails if somebody else has changed the workflow since the editor was opened.
     fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>, String)> {
         let text = model::given(edited)?;
         let (model, checked) = Model::checked(context, &text)?;

@@ -1,4 +1,4 @@
-//! `mcpkg workflow history`, `diff` and `restore`: work with the stored revisions of a workflow.
+//! `mcpkg workflow history`, `diff` and `restore`: list, compare and restore the revisions of a workflow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

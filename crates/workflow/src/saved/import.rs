@@ -71,7 +71,8 @@ impl Operation for Import {
     const LISTS: Option<&'static str> = Some("workflows");
     type Output = NoOutput;
 
-    /// Returns the names of the files, for a refused import. An import that wrote has the names of the workflows instead.
+    /// Returns the names of the files, for imports that fail early. Later, when the files have been read, the names of the
+    /// workflows are used instead.
     fn subject(&self) -> String {
         let name = |path: &PathBuf| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
         self.paths.iter().map(name).collect::<Vec<_>>().join(" ")
