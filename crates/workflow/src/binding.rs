@@ -54,8 +54,8 @@ impl Wanted {
         })
     }
 
-    /// Returns whether a value with these tags is acceptable. It always is if it has no tags, or if the argument accepts any
-    /// tags.
+    /// Returns whether the argument accepts a value with these tags. A value without tags is always accepted, and an argument
+    /// without accepted tags accepts every value.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }

@@ -1,4 +1,4 @@
-//! Commands and workflows (contract 004): one index of commands from several sources, and workflows that combine them.
+//! Commands and workflows (contract 004): commands from several sources, and workflows that combine them.
 
 mod answer;
 pub mod api;

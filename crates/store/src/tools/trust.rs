@@ -84,7 +84,7 @@ pub fn list(db: &Db<'_>) -> Result<Vec<TrustedRow>> {
     db.all(sql, params![], from_row)
 }
 
-/// Returns the policy's word, if it was set.
+/// Returns the name of the policy, if one was set.
 pub fn policy(db: &Db<'_>) -> Result<Option<String>> {
     setting(db, POLICY)
 }

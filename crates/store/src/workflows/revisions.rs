@@ -251,8 +251,8 @@ pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
-/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many. An open draft keeps the text that it is
-/// based on.
+/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many. The text that an open draft is based
+/// on stays.
 pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let sql = sql!(
         "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",

@@ -18,7 +18,7 @@ pub struct Variable {
 /// The name of the only policy.
 const EXECUTE: &str = "execute";
 
-/// Returns the word of the project's policy on running workflows; `None` if it was never set.
+/// Returns the name of the project's policy on running workflows; `None` if no policy was ever set.
 pub fn policy(db: &Db<'_>, project: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT value FROM workflow_setting WHERE project_id = ?1 AND kind = 'policy' AND name = ?2");
     db.one(sql, params![project, EXECUTE], |row| row.get(0))

@@ -251,8 +251,8 @@ impl Catalog {
     }
 
     /// Sets the base URL of a command to the catalog's, unless the command has a server of its own. If that server's origin
-    /// differs from the origin of the catalog's base URL, the command cannot run until a person allows the server's origin,
-    /// because a secret is sent only to the origin that it is meant for.
+    /// differs from the origin of the catalog's base URL, the command cannot run until a person allows the server's origin.
+    /// Otherwise the document could send the catalog's secrets elsewhere.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {

@@ -1,4 +1,4 @@
-//! Finds the line and column of a value in a document. This needs a second parse, which happens only when there is an error.
+//! Finds the line and column of a value in a document. This parses the document a second time, so it is done only to report faults.
 
 use std::collections::{HashMap, HashSet};
 

@@ -91,7 +91,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
     Ok(())
 }
 
-/// Returns the given arguments of one place.
+/// Returns the given arguments that are sent in one place, such as the query.
 fn arguments_at<'a>(
     spec: &'a CommandSpec,
     arguments: &'a Map<String, Value>,

@@ -208,7 +208,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
     }
 }
 
-/// Checks that the tags of the value that a step passes fit those that the argument accepts.
+/// If a step passes a field of an earlier output as an argument, checks that the field's tags fit the argument.
 fn check_tags(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
     let Slot::With(step, arg) = &used.slot else { return };
     let Some(spec) = known.spec(*step) else { return };

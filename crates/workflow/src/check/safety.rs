@@ -1,5 +1,5 @@
-//! Checks safety: secrets are not written into the text, each goes only to a command that authenticates with it, and a step
-//! that changes something comes after a step that reads it.
+//! Checks safety: the text contains no secrets, secrets go only to commands that authenticate with them, and a step that
+//! changes something comes after a step that reads.
 
 use serde_json::Value;
 

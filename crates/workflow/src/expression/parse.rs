@@ -1,4 +1,4 @@
-//! The parser of expressions: recursive descent, with one function for each grammar rule.
+//! The parser of expressions, by recursive descent. The grammar is in the comment of the parent module.
 
 use std::ops::Range;
 

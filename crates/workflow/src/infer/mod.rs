@@ -1,4 +1,4 @@
-//! Infers a workflow from recorded calls. It uses no model, and the same calls always give the same workflow.
+//! Infers a workflow from recorded calls, without a language model: the same calls always give the same workflow.
 
 mod draft;
 mod operation;

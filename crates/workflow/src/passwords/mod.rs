@@ -2,7 +2,7 @@
 //!
 //! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or if its name suggests one.
 //! The same applies to values inside an argument. The hash of a plan covers the real value, so consent is valid only for that
-//! value. Stored plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
+//! value. Stored plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed.
 
 mod places;
 mod schema;

@@ -75,8 +75,8 @@ fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
     Ok(all(context)?.into_iter().find(|plugin| plugin.name() == group))
 }
 
-/// Returns a text that changes whenever a plugin's commands do. The text also records which plugins have a name that is reserved
-/// or that a catalog uses as a group, because such a plugin has no commands.
+/// Returns a text that changes whenever a plugin's commands do. The text also says for each plugin whether its name is reserved
+/// or is the group of a catalog: such a plugin has no commands.
 fn validator(context: &Context) -> Result<String> {
     context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };

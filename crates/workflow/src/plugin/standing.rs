@@ -1,6 +1,7 @@
-//! Counts the failures of a plugin, and decides when to try the plugin again. The pause doubles with each failure. After
-//! ten failures within an hour, it lasts until the oldest failure is an hour old. A person can try the plugin earlier
-//! with `mcpkg plugin check`. The failures are stored in the database, so all processes share them.
+//! Counts the failures of a plugin, and decides when to try the plugin again. The pause doubles with each failure, up
+//! to about a minute. After ten failures within an hour, the pause lasts until the oldest failure is an hour old. A
+//! person can try the plugin earlier with `mcpkg plugin check`. The failures are stored in the database, so all
+//! processes share them.
 
 use std::time::Duration;
 

@@ -56,7 +56,7 @@ fn tagged(contract: &OutputContract, tags: &[String]) -> Option<String> {
     tags.iter().find_map(|tag| contract.fields.iter().find(|field| has(field, tag))).map(|field| field.name.clone())
 }
 
-/// Returns the field `id`, or else a field with a path that ends with `id`. If there is none, returns the field `name` in the
+/// Returns the field `id`, or else a field with a path that ends with `id`. If there is no such field, looks for `name` in the
 /// same way.
 fn leaf(contract: &OutputContract, elements: &[Value]) -> Option<String> {
     let named = |leaf: &str| {

@@ -60,8 +60,8 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Describes a program, one line each for its inputs, steps and arguments. Arguments are shown in full, because a person would
-/// approve a hidden part without having read it.
+/// Describes a program line by line: its inputs, and each step with its arguments. Arguments are shown in full, because a person
+/// would approve a hidden part without having read it.
 pub fn of(program: &Program) -> Vec<String> {
     let mut lines = Vec::new();
     if program.steps.len() > 1 {

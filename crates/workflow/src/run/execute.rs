@@ -107,8 +107,8 @@ impl Operation for Execute {
         if let Some(id) = &self.command {
             let spec = require(&reachable(context), id)?;
             let with = self.args.clone().unwrap_or_default();
-            // The server also offers this read as a tool, so it needs no consent. A server that runs as `assistant` (contract
-            // 004) has no such tool and always asks.
+            // A command that only reads mcpkg's own data needs no consent. But a server that runs as `assistant` (contract 004)
+            // always asks.
             if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
                 return command::read(context, &spec, with);
             }

@@ -149,7 +149,8 @@ fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) 
     Ok(())
 }
 
-/// Returns whether a command is a read of mcpkg's own data. Such a command is also a tool, and needs no consent.
+/// Returns whether a command only reads mcpkg's own data. Such a command needs no consent, except on a server that runs as
+/// `assistant`.
 pub fn is_own_read(spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
 }

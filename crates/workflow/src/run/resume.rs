@@ -188,7 +188,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
         holder.write(&context.store, |db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
-    // The run may have been deleted in the meantime, together with its project.
+    // The run may have been deleted by now, together with its project.
     let taken = context.store.read(|db| RunData::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
     start::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }

@@ -45,7 +45,7 @@ pub struct Begun {
 /// Begins a run, and uses up the consent to it.
 ///
 /// # Errors
-/// `E_CONSENT_EXPIRED` if the consent was already used or withdrawn.
+/// `E_CONSENT_EXPIRED` if the consent was already used, was withdrawn, or has expired.
 pub fn begin(context: &Context, asked: RunRequest<'_>, consent: &Consent) -> Result<Begun> {
     let RunRequest { program, definition, plan_hash } = asked;
     let run = context.clock.uuid();

@@ -80,7 +80,7 @@ pub enum Arguments {
         /// The names of the secrets.
         secrets: Vec<String>,
     },
-    /// Arguments with templates, which are filled in before each attempt.
+    /// Arguments with templates, which are filled in just before the step runs.
     Templates(Map<String, Value>),
 }
 

@@ -1,4 +1,4 @@
-//! Finds the smallest edit of a text that changes one value, and proves by reading the result that nothing else changed.
+//! Finds an edit of a text that changes one value, and parses the edited text to check that no other value changes.
 
 use serde_json::{Map, Value};
 
@@ -93,7 +93,7 @@ impl Editing<'_> {
         }
     }
 
-    /// Returns the place of a value, unless the value or one that contains it comes from an alias.
+    /// Returns the place of a value. `None` if the text has no such value, or takes it, or a value around it, from an alias.
     fn own(&self, parts: &[String]) -> Option<Place> {
         let mut pointer = String::new();
         let mut place = self.places.get(&pointer).filter(|place| place.defined_at.is_none())?;

@@ -42,7 +42,7 @@ pub const OPS: &[Entry] = &[
 /// Changing a catalog does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
-/// Up to this number, a reply lists the skipped parts of a document. Beyond it, the reply only says how many there are.
+/// Up to this number, a reply lists the skipped parts of a document. Beyond it, only `-v` lists them.
 const SHOWN: usize = 20;
 
 const CATALOGS: Names =

@@ -90,7 +90,7 @@ impl Check {
             (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
-                // Store the tools that the person saw, because the plugin may have listed others in the meantime.
+                // Store the tools that the person saw, because the plugin may have listed other tools since then.
                 plugins::set_listed(db, plugin.server.id, shown, author.now)?;
                 plugins::accept(db, plugin.server.id)
             })?;
