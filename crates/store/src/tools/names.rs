@@ -17,7 +17,7 @@ pub struct Named {
 }
 
 /// Returns the name of a tool's action. If the action has no name yet, assigns the first free name of `wanted`.
-/// Returns `None` if none of them is free.
+/// Returns `None` if no name is free.
 pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<Option<String>> {
     if let Some(known) = of(db, tool, action)? {
         return Ok(Some(known));

@@ -232,7 +232,7 @@ struct Written {
     path: Option<Range<usize>>,
 }
 
-/// Checks that the tags of a source fit those that an argument accepts and prefers.
+/// Checks that a source has a tag that the argument accepts. Warns if another field has the preferred tag.
 fn hold(
     book: &mut Book<'_>,
     wanted: &Wanted,

@@ -156,7 +156,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
                 }
                 None => None,
             },
-            // Defaults from earlier runs are filled in when the run begins.
+            // Defaults from earlier runs are filled in by `run::defaults`, before a run is planned.
             Origin::History | Origin::WorkflowOutput => None,
         };
         known.extend(value.map(|value| (named.id.clone(), value)));

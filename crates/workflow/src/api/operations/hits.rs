@@ -1,4 +1,4 @@
-//! Finds the saved workflows and open drafts that use commands changed by a refresh.
+//! Finds the saved workflows and open drafts that use commands that a refresh changed or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
