@@ -21,7 +21,7 @@ const PAGE: usize = 100;
 /// The stored tools of all domains. Each caller gets only those that it may also call directly.
 pub struct Tools;
 
-/// The most recently used commands, by database and validator.
+/// Lists of commands, by database and validator.
 static SPECS: Cache<(PathBuf, String), Arc<Vec<CommandSpec>>> = Cache::new(8);
 
 impl CommandSource for Tools {

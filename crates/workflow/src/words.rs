@@ -5,7 +5,7 @@ use mcpkg_store::search;
 /// Maximum number of words searched per query; each word scans all commands.
 const MOST: usize = 32;
 
-/// Words that searches ignore.
+/// Words that a search ignores, unless the query has no other words.
 const STOP: &[&str] = &[
     "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "do", "for", "from", "how", "i", "in", "into", "is",
     "it", "its", "me", "my", "of", "on", "or", "our", "please", "that", "the", "their", "this", "to", "want", "with",
@@ -28,7 +28,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("update", &["edit", "set"]),
 ];
 
-/// Irregular plurals, and words that only look like plurals.
+/// Plurals that the rules in [`singular`] get wrong, and words that only look like plurals.
 const IRREGULAR: &[(&str, &str)] = &[
     ("aliases", "alias"),
     ("alias", "alias"),

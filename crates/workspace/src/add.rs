@@ -50,7 +50,7 @@ impl Operation for Add {
         let root = Workspace::open(context)?.root;
         journal::put_right(context, &root, false)?;
         let lock = if self.dry_run { None } else { Some(Lock::take(context, &root, "workspace add")?) };
-        // Read the manifest under the lock, so that no other command changes it in between.
+        // Read the manifest after taking the lock, so that no other command changes it until this one ends.
         let workspace = Workspace::read(&root)?;
         let new = init::wanted(context, &root, std::slice::from_ref(&self.url))?;
         new.iter().try_for_each(|new| refuse_known(&workspace, new))?;

@@ -20,7 +20,7 @@ const SCHEMES: [&str; 5] = ["https", "http", "ssh", "git", "file"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The address as passed to git.
+    /// The address with its credentials; for a folder without a URL, its absolute path.
     pub address: String,
     /// The folder, if the address is on this machine.
     pub local: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Origin {
         }
     }
 
-    /// Returns the address without passwords and tokens, for manifests and people.
+    /// Returns the address without passwords and tokens. Manifests and messages contain this form.
     pub fn shown(&self) -> String {
         match self.address.split_once("://") {
             Some((scheme, rest)) => {
@@ -78,8 +78,8 @@ impl Origin {
         }
     }
 
-    /// Returns the address without credentials, and the credentials as `NAME:PASSWORD`. Other users of this machine can
-    /// see the arguments of git, so the password must not be among them.
+    /// Splits the credentials off an `http` or `https` address. Returns the rest, and the credentials as
+    /// `NAME:PASSWORD`. Other users of this machine can see git's arguments, so the password must not be among them.
     fn parts(&self) -> (String, Option<String>) {
         let parts = self.address.split_once("://").and_then(|(scheme, rest)| {
             let host = rest.split('/').next().unwrap_or_default();
@@ -131,12 +131,9 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
 /// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that the main and the develop
 /// branch exist.
 ///
-/// The main branch is the one that `main` names, or else the branch called `main`, or else the branch that the remote
-/// has checked out. The develop branch tracks the remote's develop branch; if there is none, it starts at the main
-/// branch. Returns the name of the main branch.
-///
-/// # Errors
-/// `E_REMOTE_FAILED` with git's message, and the errors of [`prepare`].
+/// The argument `main` names the main branch. Without it, mcpkg chooses the branch `main`, or else the branch that the
+/// remote has checked out. The develop branch tracks the remote's develop branch; if the remote has none, it starts at
+/// the main branch. Returns the name of the main branch.
 pub fn make(
     name: &str,
     origin: &Origin,

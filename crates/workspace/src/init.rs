@@ -187,8 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Returns whether the folder is the home folder, one of the home folder's parents, or a hidden folder in the home folder or
-/// inside such a folder. Agents keep their own files in hidden folders.
+/// Returns whether the folder is the home folder, a folder above it, or a hidden folder such as `~/.config` with
+/// everything below it. Agents keep their own files in hidden folders.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| mcpkg_base::platform::real(&home).ok()) else {
         return folder.parent().is_none();
@@ -289,8 +289,8 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// Clones the missing repositories into temporary folders, as many in parallel as there are processors. Returns the main branch
-/// of every repository.
+/// Clones the missing repositories into temporary folders, as many in parallel as there are processors, and creates the
+/// missing branches in the others. Returns the main branch of every repository.
 pub(super) fn clone_all(
     context: &Context,
     root: &Path,

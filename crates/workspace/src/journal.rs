@@ -5,8 +5,8 @@
 //!
 //! There are three records. The database stores the run for `flow log` and `flow undo`. The file `.smctl/applying` is
 //! in the workspace during the run, so that a process with another database does not start work meanwhile. A record
-//! outside both ([`mcpkg_base::approved`]) proves that this machine started the run. So mcpkg never moves anything
-//! because of a database or folder from somebody else.
+//! outside both ([`mcpkg_base::approved`]) proves that this machine started the run. So mcpkg does not move anything
+//! just because a database or folder from somebody else says so.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ pub fn recover(context: &Context) {
 }
 
 /// Cleans up an unfinished run. Returns a sentence about the cleanup, which also says what could not be undone.
-/// Returns `None` if there is no unfinished run, or if another process holds the lock of the workspace. With
+/// Returns `None` if there is no unfinished run, if the run was already over, or if another process holds the lock. With
 /// `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
@@ -185,7 +185,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     done
 }
 
-/// Removes temporary files of a run. Files that cannot be removed do no harm.
+/// Removes the temporary files of killed runs. Files that cannot be removed do no harm.
 fn clear(root: &Path) {
     if let Some(warning) = carry::clear(&root.join(carry::TEMPORARY)) {
         tracing::warn!("{warning}");

@@ -46,7 +46,7 @@ pub fn worktree(run: Uuid, set: &str) -> String {
     format!("{PREFIX}{run}/{}", worktree_part(set))
 }
 
-/// Returns the last part of the ref's name for a set. The set's name is hex-encoded if it is not valid in a ref, which is
+/// Returns the last part of the ref's name for a set. The set's name is hex-encoded if it is not a valid name, which is
 /// possible for folders that mcpkg did not create.
 fn worktree_part(set: &str) -> String {
     match names::is_name(set) {

@@ -97,7 +97,7 @@ const OPS: &[Entry] = &[
     Entry::of::<trust::Trust>(),
 ];
 
-/// Returns whether a server's folder is inside a workspace.
+/// Returns whether the caller's folder is inside a workspace.
 fn in_workspace(selection: &Selection) -> bool {
     root::find(&root::start(selection)).is_some()
 }

@@ -1,8 +1,8 @@
 //! Locks a workspace, so that only one process at a time changes its repositories.
 //!
-//! This is an operating system lock on a file, so it is released however its holder ends. Each git process that changes
-//! a work tree gets the open file as its standard input, and so shares the lock. If mcpkg is killed, the next mcpkg
-//! waits until that git process has ended.
+//! The lock is the operating system's lock on a file, so it is released even if mcpkg is killed. Each git process that
+//! changes a work tree gets the open file as its standard input, and so shares the lock. If mcpkg is killed while git
+//! runs, the next mcpkg waits until git has ended.
 
 use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, Write as _};
@@ -36,11 +36,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the workspace in `root`. While it is held, other processes show `what` as the description of
-    /// the lock holder.
-    ///
-    /// # Errors
-    /// `E_WORKSPACE_BUSY` after ten seconds, `E_CANCELLED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// Takes the lock of the workspace in `root`. Other processes that want the lock report `what` as the command that has
+    /// it. Fails with `E_WORKSPACE_BUSY` after ten seconds.
     pub fn take(context: &Context, root: &Path, what: &str) -> Result<Self> {
         (context.step_aside)();
         let until = Instant::now() + TIMEOUT;
@@ -131,7 +128,7 @@ fn make_own(own: &Path) -> Result<()> {
     std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
 }
 
-/// Returns the description of the current lock holder, or `None` if the lock is free. Does not wait or write anything.
+/// Returns what the process that holds the lock is doing, or `None` if the lock is free. Does not wait or write anything.
 pub fn holder(root: &Path) -> Option<String> {
     let file = file::open(&root.join(OWN).join(LOCK_FILE)).ok()?;
     match file.try_lock_shared() {
@@ -140,7 +137,7 @@ pub fn holder(root: &Path) -> Option<String> {
     }
 }
 
-/// Returns the description that the last holder wrote.
+/// Returns the text in the lock file.
 fn words(root: &Path) -> String {
     let words = file::read_text(&root.join(OWN).join(LOCK_FILE), 1_000).unwrap_or_default();
     words.trim().to_owned()

@@ -22,7 +22,7 @@ use mcpkg_store::{blobs, workflows};
 pub(crate) enum Text {
     /// The text itself, passed by an agent.
     Agent(String),
-    /// A file named on the command line.
+    /// A path from the command line. Some commands also accept the name of a saved workflow here.
     File(PathBuf),
     Input,
 }
@@ -48,8 +48,8 @@ pub(crate) fn object(argument: &str) -> Result<Object, std::convert::Infallible>
 }
 
 impl Text {
-    /// Reads the text, but at most one byte more than the limit for workflows: enough for the check to report that it is too
-    /// long.
+    /// Reads the text. From a file or standard input, reads at most one byte more than the limit for workflows. That is
+    /// enough for the check to report that the text is too long.
     pub(crate) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
@@ -109,7 +109,7 @@ impl Text {
         }
     }
 
-    /// Returns the name of the text in findings.
+    /// Returns the name that messages use for the text.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Agent(_) => "workflow".into(),

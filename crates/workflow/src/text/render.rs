@@ -83,7 +83,7 @@ impl Operation for Render {
     }
 }
 
-/// Returns whether rendering would lose the part of the text that the finding is about. A missing field loses nothing.
+/// Returns whether the finding prevents rendering, because part of the text would be lost. A missing field does not.
 fn keeps_from(found: &Finding) -> bool {
     found.severity == Severity::Error && found.code != Kind::MissingField
 }

@@ -14,8 +14,8 @@ pub struct Place {
     pub value: Span,
     /// For an alias: the position of the anchored value.
     pub defined_at: Option<Span>,
-    /// The span of a scalar's text without its quotes. `None` if the text has escapes or several lines, because it then differs from
-    /// the value.
+    /// The span of a scalar's text without its quotes. `None` if the value differs from this text, for example because
+    /// of escapes, and for block scalars, lists, mappings and aliases.
     pub exact: Option<Span>,
 }
 

@@ -1,5 +1,5 @@
-//! Interprets plain YAML scalars by the core schema of YAML 1.2. Numbers that have leading zeros or that JSON cannot represent
-//! stay text.
+//! Interprets plain YAML scalars by the core schema of YAML 1.2. Infinity, NaN, numbers with leading zeros and numbers
+//! that do not fit into 64 bits stay text.
 
 use serde_json::{Number, Value};
 
@@ -52,7 +52,7 @@ fn number(text: &str) -> Option<Number> {
     text.parse::<f64>().ok().and_then(Number::from_f64)
 }
 
-/// Returns whether unsigned text is a number with a decimal point or an exponent.
+/// Returns whether unsigned text is a decimal number. The decimal point and the exponent are optional.
 fn is_fraction(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -67,7 +67,7 @@ fn is_fraction(text: &str) -> bool {
     all_digits(whole) && all_digits(rest) && !(whole.is_empty() && rest.is_empty()) && good_exponent
 }
 
-/// Returns whether YAML 1.1 would read text as a boolean, date or number.
+/// Returns whether other YAML parsers might read text as a boolean, date or number.
 fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
     if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) {

@@ -33,7 +33,8 @@ pub fn read(text: &str) -> Read {
     let mut options = Options::default();
     options.disallow_directives = true;
     options.emit_comments = false;
-    // The walk has its own, lower limit with better messages. This one only keeps the parser from looking too far ahead.
+    // The walk has a lower limit of its own, with better messages. These limits only keep the parser from reading too
+    // far ahead.
     options.flow_nesting_limit = 2 * MAX_DEPTH;
     options.block_nesting_limit = 2 * MAX_DEPTH;
     let mut walk = Walk {
@@ -435,7 +436,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// Returns whether mcpkg supports this kind of event.
+/// Returns whether the walk handles this kind of event. It skips all others.
 fn is_known(event: &Event<'_>) -> bool {
     matches!(
         event,
@@ -467,8 +468,8 @@ fn scalar_bytes(value: &Value) -> usize {
     value.as_str().map_or(0, str::len)
 }
 
-/// Returns the span of a scalar's text without its quotes. `None` if the text has escapes or several lines, because it then
-/// differs from the value.
+/// Returns the span of a scalar's text without its quotes. Returns `None` for block scalars, and if the value differs
+/// from this text, for example because of escapes.
 fn exact(text: &str, span: Span, scalar: &str, style: ScalarStyle) -> Option<Span> {
     let quotes = match style {
         ScalarStyle::Plain => 0,

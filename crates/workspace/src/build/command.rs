@@ -16,7 +16,7 @@ use mcpkg_base::process::{Capture, Environment, Failure, Limits, Program};
 /// Prefixes of environment variables that are not passed to a build.
 const LEFT_OUT: &[&str] = &["GIT_", "MCPKG_", "SMCTL_"];
 
-/// The way in which a command ended.
+/// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
@@ -61,7 +61,7 @@ impl Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub ended: Ended,
-    /// The beginning and the end of what the command printed to stdout and stderr.
+    /// The beginning and the end of stdout and stderr. If the command did not exit by itself, mcpkg appends the reason.
     pub output: String,
     pub took: Duration,
 }

@@ -47,10 +47,8 @@ impl Approvable for Subject<'_> {
     }
 }
 
-/// Refuses an agent's build and asks for approval if a repository's commands are not approved yet.
-///
-/// # Errors
-/// `E_CONSENT_REQUIRED` until a person has decided; `E_CONSENT_DENIED`; `E_UNAPPROVED` if the user has no home folder.
+/// Refuses an agent's build and asks for approval if a repository's commands are not approved yet. Fails with
+/// `E_CONSENT_REQUIRED` until a person has decided, and with `E_CONSENT_DENIED` if the person refused.
 pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<()> {
     if context.is_shell() {
         return Ok(());
@@ -94,7 +92,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
 
-/// Describes the request: a single repository with its commands, or the number of repositories.
+/// Describes the request: a single repository with its build command, or the number of repositories.
 fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
     match subjects {
         [Subject { repo, .. }] => {

@@ -84,7 +84,7 @@ pub fn data(run: &Run) -> Value {
     })
 }
 
-/// Returns how a build ended: `unfinished` if it is still running or its process was killed.
+/// Returns how a build ended: `unfinished` if no end is stored, for example because it is still running.
 pub fn result(run: &Run) -> &'static str {
     match run.all_passed {
         Some(true) => "passed",

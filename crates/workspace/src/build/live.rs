@@ -1,5 +1,5 @@
-//! Reports the progress of a running build: one step per command, log messages, and every few seconds the latest line
-//! that a slow command printed.
+//! Reports the progress of a running build: one step per command, log messages, and at regular intervals the latest
+//! line that a slow command printed.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,11 @@ const PACE: Duration = Duration::from_secs(3);
 /// The time between two updates of the line shown at a terminal.
 const QUICK: Duration = Duration::from_millis(200);
 
-/// Progress units per command. MCP requires progress to grow with each message, even while one command keeps running.
+/// Progress units per command for MCP clients. MCP requires progress to grow with each message, even while one command
+/// keeps running.
 const PARTS: u64 = 1_000;
 
-/// The width in characters of the line next to the terminal's progress bar.
+/// Maximum number of characters next to the terminal's progress bar.
 const BESIDE: usize = 60;
 
 /// Reports a build's progress until it is dropped.

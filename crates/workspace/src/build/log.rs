@@ -123,7 +123,7 @@ fn set_last(last: &mut String, text: &str) {
     }
 }
 
-/// Removes escape sequences and control characters, and turns carriage returns into line feeds.
+/// Removes escape sequences and all control characters except tabs and line feeds. Carriage returns become line feeds.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte == 0x7f || byte < b' ' && !matches!(byte, b'\n' | b'\t')) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! Stores builds in the database: when one starts, and how it ended.
+//! Stores builds in the database when they start and end, and reads the last build of each repository.
 
 use std::collections::HashMap;
 

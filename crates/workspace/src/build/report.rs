@@ -181,7 +181,7 @@ fn millis(took: Duration) -> i64 {
     i64::try_from(took.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the last [`TAIL`] bytes of an output, starting at a line break if there is one.
+/// Returns the last [`TAIL`] bytes of an output, from the beginning of a line if possible.
 fn tail(output: &str) -> &str {
     let begin = output.ceil_char_boundary(output.len().saturating_sub(TAIL));
     let tail = &output[begin..];

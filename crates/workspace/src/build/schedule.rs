@@ -1,4 +1,4 @@
-//! Decides when each command of a plan runs: one at a time, or a whole level in parallel.
+//! Decides when each command of a plan runs: one at a time, or the repositories of a level in parallel.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,10 +42,10 @@ impl Row {
     }
 }
 
-/// Runs every command of a plan through `run`; returns one row per command, in the plan's order.
+/// Runs the commands of a plan with `run`. Returns one row per command, in the plan's order, also for skipped commands.
 pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Sync)) -> Vec<Row> {
     let mut rows = Vec::new();
-    // Repositories that failed, or were skipped because of a failure.
+    // Repositories that failed or were skipped.
     let mut unbuilt: HashSet<&str> = HashSet::new();
     let mut is_cancelled = false;
     for level in &plan.levels {

@@ -18,8 +18,7 @@ use mcpkg_base::git::{Git, refs, snapshot};
 /// them. `done` counts the completed steps, even if a later one fails.
 ///
 /// # Errors
-/// `E_FLOW_MOVED` if something has changed since the step was planned, `E_GIT_LOCKED`, `E_GIT_FAILED`,
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_FLOW_MOVED` if something has changed since the step was planned, and the errors of git and of the disk.
 pub fn apply(carrier: &Carrier<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
     let mut rest = steps;
     while let Some(step) = rest.first() {

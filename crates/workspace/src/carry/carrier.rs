@@ -1,4 +1,4 @@
-//! Holds what every step needs while it is applied: the workspace's root and lock, and a way to cancel.
+//! Holds what every step needs while it is applied, such as the workspace's root and its lock.
 
 use std::fs;
 use std::path::Path;

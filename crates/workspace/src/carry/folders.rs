@@ -82,10 +82,7 @@ fn open_up(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes or deletes a file. Refuses if its text has changed since the step was planned.
-///
-/// # Errors
-/// `E_FLOW_MOVED` if the text is not `old`.
+/// Writes or deletes a file. Fails with `E_FLOW_MOVED` if its text is no longer `old`.
 pub fn write(root: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> Result<()> {
     let path = root.join(name);
     if text(&path)?.as_deref() != old {

@@ -5,7 +5,7 @@ use std::path::Path;
 use mcpkg_base::error::Result;
 use mcpkg_base::git::{Git, trees};
 
-/// Returns the section for a version: its commits since `since` without merges, newest first.
+/// Returns the section for a version: the commits after `since`, newest first, without merges.
 pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -> Result<String> {
     let range = since.map_or(until.to_owned(), |since| format!("{since}..{until}"));
     let printed = git.run(&["log", "--no-merges", "--format=%h%x00%s%x00", "-z", "--end-of-options", &range, "--"])?;

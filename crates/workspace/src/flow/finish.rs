@@ -37,17 +37,13 @@ pub struct Finish<'a> {
     pub hooks: bool,
     /// Whether the moved branches and tags are pushed.
     pub push: bool,
-    /// Whether this only shows the plan.
+    /// Whether to show the plan without carrying it out.
     pub dry_run: bool,
 }
 
 impl Finish<'_> {
-    /// Finishes the branch in all repositories that have it, or in none.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if the name is invalid or the workspace has no repositories, `E_FLOW_CONFLICT` with every conflict
-    /// of every repository, `E_FLOW_DIRTY`, `E_GIT_LOCKED`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`, `E_FLOW_MOVED`, `E_NOT_FOUND`
-    /// if a repository is not cloned, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
+    /// Finishes the branch in all repositories that have it, or in none. If merges conflict, a single `E_FLOW_CONFLICT`
+    /// lists every conflict in every repository.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;
@@ -207,7 +203,7 @@ fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Opti
     workspace.manifest.repos.iter().filter_map(of).collect()
 }
 
-/// Returns one error that lists the conflicts of all repositories, if there are any.
+/// Fails if there are conflicts. The error lists the conflicts of all repositories.
 fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Result<()> {
     let (mut conflicts, mut lines) = (Vec::new(), Vec::new());
     for (seen, part) in having.iter().zip(parts) {

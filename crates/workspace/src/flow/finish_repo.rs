@@ -228,7 +228,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans the deletion of the branch. The work tree that has it checked out is removed, or switches to another branch first.
+    /// Plans the deletion of the branch. If the main work tree has it checked out, that work tree switches to develop
+    /// first. A linked work tree that has it checked out is removed.
     fn leave(&mut self, tip: &Ref, develop: &Ref) -> Result<()> {
         let Options { workspace, branch, name, run, .. } = *self.options;
         let seen = self.seen;

@@ -39,7 +39,7 @@ impl<'w> Seen<'w> {
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the repository does not exist, `E_FLOW_DIRTY` if a git operation is in progress,
-    /// `E_BRANCH_NOT_FOUND` if it has no commit.
+    /// `E_BRANCH_NOT_FOUND` if the repository has no commits.
     pub fn look(workspace: &Workspace, repo: &'w Repo, cancelled: &CancellationToken) -> Result<Self> {
         let folder = workspace.folder(repo)?;
         Self::at(repo, folder.clone(), cancelled).map_err(|error| unreadable(repo, &folder, error))
@@ -108,7 +108,7 @@ impl<'w> Seen<'w> {
     }
 }
 
-/// Adds the repository to an error of git.
+/// Adds the repository's name and a hint to an error of git.
 fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
     if error.code() != Code::GitFailed {
         return error;
@@ -171,7 +171,8 @@ pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &Canc
     Err(dirty(repo, worktree, &paths, stash(found.iter().map(|entry| entry.state))))
 }
 
-/// Refuses uncommitted changes in files that the merge changes, and unresolved conflicts in any file.
+/// Refuses a work tree with uncommitted, untracked or ignored files where the merge changes files, or with unresolved
+/// conflicts in any file.
 pub fn refuse_overlap(
     repo: &Repo,
     worktree: &Path,

@@ -1,5 +1,4 @@
-//! Runs git flow over all repositories of a workspace: starts and finishes features, releases and hotfixes everywhere
-//! at once.
+//! Git flow for workspaces: starts and finishes features, releases and hotfixes in several repositories at once.
 
 pub mod branches;
 mod changelog;

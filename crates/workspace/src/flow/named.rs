@@ -19,7 +19,7 @@ pub fn shown(run: Uuid) -> String {
     id
 }
 
-/// Returns the run of a workspace whose id starts with `id`, if there is one.
+/// Finds a run of a workspace by the first digits of its id, at least [`LEAST`].
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if several ids start with `id`.
@@ -33,7 +33,7 @@ pub fn find(db: &Db<'_>, workspace: i64, id: &str) -> Result<Option<FlowRun>> {
     Ok(found.pop())
 }
 
-/// Returns the lowest and the highest id that start with `id`; `None` if it is not the start of an id.
+/// Returns the lowest and the highest id that start with `id`; `None` if `id` is too short or not the start of an id.
 fn range(id: &str) -> Option<(Uuid, Uuid)> {
     let digits: String = id.chars().filter(|c| *c != '-').collect();
     let bound =

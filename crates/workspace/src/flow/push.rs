@@ -1,4 +1,4 @@
-//! `mcpkg flow push`: pushes what a flow changed to `origin`, all or nothing in each repository.
+//! `mcpkg flow push`: pushes a flow's changes to `origin`, in each repository either all of them or none.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

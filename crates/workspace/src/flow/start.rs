@@ -1,4 +1,5 @@
-//! Starts a feature, release or hotfix: creates its branch in the chosen repositories, in place or in a new worktree.
+//! Starts a feature, release or hotfix: creates its branch in the chosen repositories, and checks it out there or in
+//! new worktrees.
 
 use super::kind::Kind;
 use super::look::Seen;
@@ -22,18 +23,13 @@ pub struct Start<'a> {
     pub repos: &'a [String],
     /// Whether to check the branch out in new worktrees.
     pub worktree: bool,
-    /// Whether this only shows the plan.
+    /// Whether to show the plan without carrying it out.
     pub dry_run: bool,
 }
 
 impl Start<'_> {
-    /// Creates the branch in all repositories, or in none.
-    ///
-    /// # Errors
-    /// `E_INVALID_ARGUMENT` if a name is invalid or the workspace has no repositories, `E_BRANCH_IN_USE` if the branch or its
-    /// worktree already exists or the branch's name conflicts with another branch, `E_TAG_EXISTS` if the version's tag exists,
-    /// `E_NOT_FOUND` if a repository is not cloned, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
-    /// `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
+    /// Creates the branch in all chosen repositories, or in none. Fails with `E_BRANCH_IN_USE` if the branch or its
+    /// worktree already exists, or if its name conflicts with another branch.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;

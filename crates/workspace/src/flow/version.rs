@@ -33,8 +33,8 @@ pub fn tagged<'r>(refs: &'r [Ref], prefix: &str) -> Vec<(Version, &'r Ref)> {
     versions
 }
 
-/// Returns the version of a hotfix: its name if that is a version, otherwise the highest version with the patch number
-/// + 1, or 0.0.1 if there is no version yet.
+/// Returns the version of a hotfix: its name if that is a version, otherwise the patch version after the highest
+/// version, or 0.0.1 if there is no version yet.
 pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
     Version::parse(name).unwrap_or_else(|_| match highest {
         Some(highest) => Version::new(highest.major, highest.minor, highest.patch + 1),

@@ -29,8 +29,7 @@ impl Candidate {
     /// Opens the file that the caller named.
     ///
     /// # Errors
-    /// `E_GATE_FAILED` with the kind `not_onnx`, `truncated`, `no_graph`, `external_data` or `too_large`; otherwise the errors
-    /// of opening a file.
+    /// `E_GATE_FAILED` with the kind `too_large` or a [`Refusal::kind`]; otherwise the errors of opening a file.
     pub fn open(files: &mut Files, text: &str) -> Result<Self> {
         let path = files.path(text)?;
         let mut file = files.open(&path)?;

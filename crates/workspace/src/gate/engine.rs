@@ -13,7 +13,8 @@ pub use super::tensor::{Dtype, Element, Tensor};
 /// model did not run to completion.
 pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<ModelOutput, Stopped>;
 
-/// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`.
+/// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`, and on systems where
+/// mcpkg cannot limit a process.
 pub const NAME: Option<&str> = if cfg!(feature = "gate-onnx") && HAS_LIMITS { Some("tract-onnx 0.23.9") } else { None };
 
 /// The command that builds an mcpkg with an engine.

@@ -15,7 +15,8 @@ pub trait Gate {
     fn models(&self) -> Result<Vec<Model>>;
     /// Returns the model that [`Gate::add`] would register, without changing anything.
     fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model>;
-    /// Registers a file as the model `name`; returns whether the model is new.
+    /// Registers a file as the model `name`; returns the model, and whether it is new. A remote gate does not report
+    /// this, so all its models count as new.
     fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)>;
     fn remove(&self, name: &str) -> Result<()>;
     /// Returns the routes, sorted by endpoint.
@@ -52,7 +53,7 @@ pub struct Status {
     /// The URL of a remote gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The engine of an embedded gate; `None` if this build of mcpkg has no engine.
+    /// The engine of an embedded gate; `None` for a remote gate, and if this build of mcpkg has no engine.
     #[serde(default)]
     pub engine: Option<String>,
 }

@@ -36,7 +36,7 @@ pub use worker::answer;
 /// The environment variable with the URL of a gate.
 const VARIABLE: &str = "MODELGATE_URL";
 
-/// Shell completion for model names, from all workspaces.
+/// Shell completion for the names of models in embedded gates, from all workspaces.
 const MODELS: Names = Names::Stored(|typed| {
     let named = gate::names(typed.db)?.into_iter().filter(|name| name.starts_with(typed.prefix));
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
@@ -90,7 +90,7 @@ pub fn routes(context: &Context) -> Result<Value> {
     Ok(json!({ "routes": open(context, &workspace, None)?.routes()? }))
 }
 
-/// Checks for `doctor` whether the workspace's models, if any, can be run.
+/// Checks for `doctor` whether the models in the workspace's embedded gate, if any, can be run.
 pub fn health(context: &Context) -> Vec<Finding> {
     let found = root::find(&root::start(&context.selection)).and_then(|root| Workspace::read(&root).ok());
     let Some(workspace) = found.filter(|workspace| workspace.manifest.gate.url.is_none()) else { return Vec::new() };

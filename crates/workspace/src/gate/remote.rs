@@ -82,7 +82,8 @@ impl Payload {
 }
 
 impl Remote<'_> {
-    /// Sends a request, and returns the response if its status is a success. A 404 becomes an error about `model`.
+    /// Sends a request, and returns the response if its status is a success. If `model` is given, a 404 becomes an
+    /// error about that model.
     fn send(&self, method: Method, path: &str, payload: Option<Payload>, model: Option<&str>) -> Result<Response> {
         let url = self.base.below(path, &[]);
         let request = Request::builder()

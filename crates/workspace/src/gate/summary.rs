@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 14 << 10;
 const MAX_TEXT: usize = 1 << 10;
 
 /// Shortens the outputs of a model to [`MAX_BYTES`]: first by showing fewer elements of each output, then by dropping
-/// the last outputs. Returns how many outputs were dropped.
+/// the last outputs. Returns how many outputs were dropped. If `output` is not an object, only its size may be left.
 pub fn cut(output: &mut Value) -> usize {
     let whole = std::mem::take(output);
     for shown in [SHOWN, 4, 0] {
@@ -41,7 +41,7 @@ pub fn cut(output: &mut Value) -> usize {
     left_out
 }
 
-/// Returns a value with at most `shown` elements per array.
+/// Returns a copy of a value with long arrays and strings shortened.
 fn shortened(value: &Value, shown: usize) -> Value {
     match value {
         Value::Array(_) => array(value, shown).unwrap_or_else(|| value.clone()),

@@ -272,7 +272,7 @@ pub fn push(dtype: Dtype, bytes: &mut Vec<u8>, value: &Value) -> bool {
         };
     }
     let put = match dtype {
-        // Numbers in JSON are rounded to the precision of the model's type.
+        // Numbers in JSON are rounded to the precision of the tensor's type.
         Dtype::Float16 => put!(number().map(f16::from_f64)),
         Dtype::Float32 => put!(number().map(|number| number as f32)),
         Dtype::Float64 => put!(number()),

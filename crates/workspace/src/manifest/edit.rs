@@ -1,4 +1,4 @@
-//! Edits a manifest in place: everything else stays the same, byte for byte.
+//! Adds repositories to a manifest's text and removes them. The rest of the text stays the same, byte for byte.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 

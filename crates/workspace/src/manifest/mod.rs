@@ -43,7 +43,7 @@ pub struct Repo {
     /// The folder, relative to the root; `.` if the root itself is the repository.
     pub path: String,
     pub default_branch: String,
-    /// Whether new specs are created in this repository.
+    /// Whether new specs are created in this repository unless you name another.
     pub smctl_home: bool,
     /// The build command, as a list of arguments.
     pub build: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Repo {
     pub timeout: Duration,
 }
 
-/// The names of branches and tags.
+/// The settings for flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The branch of released versions.

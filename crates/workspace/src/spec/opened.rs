@@ -148,7 +148,7 @@ pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(no_text)
 }
 
-/// Returns whether a folder contains a Markdown file at any depth. Unreadable folders count as empty.
+/// Returns whether a folder contains a Markdown file, at most `depth` folders deep. Unreadable folders count as empty.
 fn has_markdown(trees: &mut Trees, path: &std::path::Path, depth: usize) -> bool {
     let Ok(Some(folder)) = trees.open(path) else { return false };
     let names = folder.names().unwrap_or_default();

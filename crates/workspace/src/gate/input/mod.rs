@@ -28,7 +28,7 @@ pub struct Input {
     pub expected: Vec<(String, Tensor)>,
 }
 
-/// Reads the test input that a caller named for a model with this header.
+/// Reads the file or folder that a caller named as the input of a test. `header` is the header of the tested model.
 ///
 /// # Errors
 /// `E_GATE_FAILED` with the kind `input` if the input is invalid; otherwise the errors of reading a file.
@@ -117,7 +117,7 @@ fn kind_of(port: &Port) -> Option<String> {
     (!is_tensor).then(|| format!("`{}` has the type {}, which the gate does not support", port.name, port.dtype))
 }
 
-/// Refuses a tensor with another type or shape than its port.
+/// Refuses a tensor if its type or shape does not match the port.
 fn check(port: &Port, tensor: &Tensor) -> Result<(), String> {
     if port.dtype != tensor.dtype.name() {
         return Err(format!("`{}` is {}, but the model takes {}", port.name, tensor.dtype.name(), port.dtype));

@@ -140,7 +140,7 @@ fn ended(status: ExitStatus, said: &str) -> Stopped {
         }
         Some(Signal::TimeIsUp) => late(),
         Some(Signal::Other(signal)) => Stopped::new("crashed", format!("the worker was killed by signal {signal}")),
-        // The worker printed a Rust panic. It only helps the engine's authors, so it goes to the log.
+        // Usually, the worker printed a Rust panic. That text only helps the engine's authors, so it goes to the log.
         None => Stopped::new("crashed", "the engine failed on this model"),
     }
 }

@@ -1,7 +1,7 @@
 //! Defines the messages between mcpkg and a worker.
 //!
-//! The request is the length of a head, the head as JSON, the bytes of the tensors, and the bytes of the model, which
-//! the engine reads itself. The response is one JSON object.
+//! A request is a length, a head of that length as JSON, the bytes of the tensors, and the bytes of the model, which the
+//! engine reads itself. The response is one JSON object.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -110,10 +110,6 @@ impl Head {
         to.write_all(&head)
     }
 
-    /// Reads a head.
-    ///
-    /// # Errors
-    /// `InvalidData` if it is not a valid head.
     pub fn read(mut from: impl Read) -> io::Result<Self> {
         let mut length = [0; 4];
         from.read_exact(&mut length)?;
@@ -128,10 +124,7 @@ impl Head {
 }
 
 impl Described {
-    /// Reads the tensor's bytes.
-    ///
-    /// # Errors
-    /// `InvalidData` if the number of bytes does not match the shape; `OutOfMemory`.
+    /// Reads the tensor's bytes. Fails with `OutOfMemory` if there is not enough memory for them.
     pub fn read(self, from: impl Read) -> io::Result<(String, Tensor)> {
         let size = tensor::count(&self.shape).and_then(|count| count.checked_mul(self.dtype.size() as u64));
         let bytes = whole(from, size.ok_or(io::ErrorKind::InvalidData)?)?;

@@ -24,7 +24,7 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<archive::Archive>(),
 ];
 
-/// These operations add or remove the resources of a spec.
+/// What creating or archiving a spec changes for clients: the resources of the spec appear or disappear.
 const CHANGES: Changes = Changes { resources: true, reach: Reach::Everybody, ..Changes::NO_LIST };
 
 /// The maximum number of findings in an error message. The details contain all of them.
