@@ -1,7 +1,7 @@
 //! Asks the person at the terminal for consent or for a line of text.
 //!
-//! All questions go through this module, so that they look alike and no text can fake an extra line. Each further row
-//! of a wrapped line starts with a mark. A long line is cut and shown with its size.
+//! All questions of commands in a shell go through this module, so that they look alike and no text can fake an extra
+//! line. Each further row of a wrapped line starts with a mark. A long line is cut and shown with its size.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;

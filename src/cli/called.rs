@@ -122,8 +122,8 @@ impl Called {
         }
     }
 
-    /// Returns the exit status of a reply: 1 if a check found a problem, 3 if it reports a difference, as with `--check`, and
-    /// for smctl 10 after a dry run.
+    /// Returns the exit status of a reply: 1 if it reports a failure, 3 if it reports a difference (as with `--check`),
+    /// 10 after a dry run of smctl, and otherwise 0.
     pub(super) fn done(self, reply: &Reply) -> u8 {
         let is_dry_run = reply.data.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true);
         match (reply.failed, reply.differs) {

@@ -20,7 +20,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Name, Names, Typed};
 use mcpkg_store::projects::Selection;
 
-/// The environment variable in which clap's own scripts pass the index of the word to complete.
+/// The environment variable in which the scripts pass the index of the word to complete.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 
 /// The maximum number of names to offer; nobody reads a longer list.
@@ -131,7 +131,7 @@ fn candidates(line: &Line) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Connects each argument that declares a source of names with that source.
+/// Makes each argument that declares names complete them from `source`.
 fn with_names(command: Command, source: &Arc<Source>) -> Command {
     let command = command.mut_args(|arg| match arg.get::<Names>().copied() {
         Some(names) => {

@@ -1,4 +1,5 @@
-//! `mcpkg completions` and `mcpkg man`, generated from the same clap tree that parses the command line.
+//! `mcpkg completions` and `mcpkg man`: print completion scripts and write man pages. Both use the clap tree that parses
+//! the command line.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ pub(super) fn man(matches: &ArgMatches, tree: Command, output: &Output) -> Resul
     Ok(0)
 }
 
-/// Writes the man page of a command and of all its subcommands.
+/// Writes the man pages of a command and of its visible subcommands.
 fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
         pages(below, folder)?;

@@ -177,7 +177,7 @@ pub(super) fn args() -> [Arg; 9] {
     })
 }
 
-/// Returns the index of the first word on a command line that is neither a flag nor the value of one.
+/// Returns the index of the first word on a command line that is neither a flag nor the value of a global flag.
 pub(super) fn first_word(arguments: &[OsString]) -> Option<usize> {
     let known = args();
     let takes_value = |word: &str| {

@@ -1,5 +1,5 @@
-//! Adds the flags of the command line to the commands in hints, so that a copied command reaches the same project and
-//! database.
+//! Adds the flags of the command line to the commands in hints and warnings, so that a copied command reaches the same
+//! project and database.
 
 use mcpkg_base::error::Error;
 use mcpkg_base::redact::redact;
@@ -40,7 +40,7 @@ impl Flags {
         self.db.is_none() && self.project.is_none()
     }
 
-    /// Adds the flags to the commands in a reply.
+    /// Adds the flags to the commands in a reply's hints and warnings.
     pub(super) fn in_reply(&self, mut reply: Reply) -> Reply {
         if !self.are_none() {
             reply.hints.iter_mut().chain(&mut reply.warnings).for_each(|text| *text = self.said_in(text));

@@ -1,4 +1,4 @@
-//! Sets up the log on stderr.
+//! Sets up the log on stderr, and the file of audited calls that `mcpkg ask` reads.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

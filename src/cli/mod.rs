@@ -192,8 +192,8 @@ fn success(shape: Shape, command: &str, reply: &Reply) -> Value {
     object
 }
 
-/// Returns the `--json` output for a failure, in the command's JSON shape. The `error` member is the same in every
-/// shape.
+/// Returns the `--json` output for a failure, in the command's JSON shape. In every shape, the `error` member also has
+/// the fields that all failures share.
 fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     let mut object = present::failure(shape, command, error);
     let mut common = present::error(error);

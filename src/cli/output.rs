@@ -1,4 +1,4 @@
-//! Writes to the terminal: data to stdout, everything else to stderr. A closed pipe is not a failure.
+//! Writes the output of commands: data to stdout, everything else to stderr. A closed pipe is not a failure.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! Builds text for a terminal. Stored and other untrusted text reaches the terminal only as part of a [`StyledText`],
-//! which marks hidden characters.
+//! Builds text for a terminal. [`StyledText`] makes hidden characters visible there, because stored text is not trusted.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -170,8 +169,8 @@ impl Lines {
     }
 }
 
-/// Wraps a line to this many columns. A row ends after a space if there is one near its end. A grapheme, which may
-/// consist of several characters, is split only if it is wider than a row.
+/// Wraps a line to this many columns. A row ends after a space if there is one in its second half. A grapheme, which
+/// may consist of several characters, is split only if it is wider than a row.
 pub(super) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];

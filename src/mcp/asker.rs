@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(super) struct Asker(String);
 
 impl Asker {
-    /// Returns the requester with the name that is stored in the database.
+    /// Returns the requester with this name, in the form that the database stores, such as `key:ci`.
     pub(super) fn named(name: impl Into<String>) -> Self {
         Self(name.into())
     }

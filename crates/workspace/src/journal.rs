@@ -125,7 +125,7 @@ pub fn recover(context: &Context) {
 }
 
 /// Cleans up an unfinished run. Returns a sentence about the cleanup, which also says what could not be undone.
-/// Returns `None` if there is no unfinished run, if the run was already over, or if another process holds the lock. With
+/// Returns `None` if there is no unfinished run, if the run was over, or if another process holds the lock. With
 /// `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors

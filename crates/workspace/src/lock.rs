@@ -36,8 +36,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the workspace in `root`. Other processes that want the lock report `what` as the command that has
-    /// it. Fails with `E_WORKSPACE_BUSY` after ten seconds.
+    /// Takes the lock of the workspace in `root`. Other processes that want the lock report `what` as the command that
+    /// has it. Fails with `E_WORKSPACE_BUSY` after ten seconds.
     pub fn take(context: &Context, root: &Path, what: &str) -> Result<Self> {
         (context.step_aside)();
         let until = Instant::now() + TIMEOUT;
@@ -128,7 +128,7 @@ fn make_own(own: &Path) -> Result<()> {
     std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
 }
 
-/// Returns what the process that holds the lock is doing, or `None` if the lock is free. Does not wait or write anything.
+/// Returns what the process that holds the lock is doing; `None` if the lock is free. Does not wait or write anything.
 pub fn holder(root: &Path) -> Option<String> {
     let file = file::open(&root.join(OWN).join(LOCK_FILE)).ok()?;
     match file.try_lock_shared() {

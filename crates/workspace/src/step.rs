@@ -1,5 +1,5 @@
-//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that mcpkg can undo it,
-//! and can tell from the repository whether it was applied.
+//! Defines the steps of a change to a workspace. Most steps contain the old and the new state, so that mcpkg can undo
+//! them, and can tell from the repository whether they were applied.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub enum Step {
     Switch { repo: String, folder: String, from: Head, to: Head },
     /// Creates a linked work tree at `path` for an existing branch.
     AddWorktree { repo: String, folder: String, path: String, branch: String },
-    /// Removes a linked work tree. The commit `kept` holds its uncommitted files.
+    /// Removes a linked work tree. The commit `kept`, if there is one, holds the work tree's files.
     RemoveWorktree { repo: String, folder: String, path: String, branch: String, kept: Option<String> },
     /// Renames a linked work tree to a temporary folder, so that a crash leaves this step either done or not done.
     /// [`Step::RemoveWorktree`] follows once the change has landed.
@@ -74,7 +74,7 @@ impl Step {
         }
     }
 
-    /// Returns the step that undoes this one.
+    /// Returns the step that undoes this one. A clone is not undone: its steps become [`Step::Unmark`].
     pub fn inverse(self) -> Self {
         match self {
             Step::Ref { repo, folder, name, old, new } => Step::Ref { repo, folder, name, old: new, new: old },

@@ -184,7 +184,7 @@ impl Watching for Watch {
             let mode = if depth.is_tree() { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
             match watcher.watch(&folder, mode) {
                 Ok(()) => drop(self.watched.insert(folder, depth)),
-                // The folder was removed in the meantime. Its own event triggers the signal.
+                // The folder has just been removed. The event for its removal triggers the signal.
                 Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
                 Err(error) => self.lack(error.to_string()),
             }

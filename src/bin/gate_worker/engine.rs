@@ -42,9 +42,9 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
     }
     drop(inputs);
     // In some models, shapes depend on the values of integer inputs, and tract accepts some operator parameters only
-    // as constants. So if the model cannot run otherwise, these inputs become constants. This is not the first
-    // attempt, because tract evaluates everything that depends only on constants while it prepares the model: the
-    // measured run time would mean nothing.
+    // as constants. So if the model cannot run otherwise, these inputs become constants. That is tried last, because
+    // tract evaluates everything that depends only on constants while it prepares the model: the measured run time
+    // would mean nothing.
     let is_whole = |tensor: &EngineTensor| tensor.datum_type().is_integer();
     let is_parameter = |tensor: &EngineTensor| is_whole(tensor) || tensor.rank() < 2;
     let attempt = |is_constant: &dyn Fn(&EngineTensor) -> bool| {

@@ -1,4 +1,4 @@
-//! Builds the help texts: the overview of all commands, the sections of each command's help, and the topic pages.
+//! Provides the parts of help texts: the headings of the overview, the sections of each command's help, and the topics.
 
 mod headings;
 mod options;

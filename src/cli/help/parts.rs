@@ -21,7 +21,7 @@ pub(crate) const BEGIN: [(&str, &str); 6] = [
     ("mcpkg console", "see what agents ask for, and decide"),
 ];
 
-/// The most important environment variables, for `mcpkg --help` and its man page.
+/// The most important environment variables, for the help and the man page of `mcpkg` itself.
 pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_DB, MCPKG_PROJECT  same as --db and --project
   MCPKG_WORKSPACE          same as --workspace

@@ -40,7 +40,7 @@ pub(super) fn name_or_branch(context: &Context, workspace: &Workspace, name: Opt
     }
 }
 
-/// Returns the name of the open spec whose branch is checked out in the current folder; `None` if there is no such spec.
+/// Returns the name of the open spec whose branch is checked out in the current folder; `None` if there is none.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if there are several.

@@ -15,7 +15,7 @@ use mcpkg_core::op::Context;
 /// The phase of a spec between its creation and its archiving.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Still empty: no proposal text, no decision and no task.
+    /// Still empty: no text below 'Why' and 'What Changes', no complete decision and no task.
     New,
     /// Not valid yet.
     Draft,
@@ -109,7 +109,7 @@ pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec
         let name = found.qualified();
         match Spec::open(&mut trees, found) {
             Ok(spec) => all.push(Status::of(&spec, workspace, &branches)),
-            // The spec was archived or deleted in the meantime.
+            // The spec was archived or deleted since it was listed.
             Err(error) if error.code() == Code::NotFound => {}
             Err(error) => unread.push(format!("cannot read the spec '{name}': {error}")),
         }

@@ -219,7 +219,7 @@ fn is_folder(folder: &Folder, name: &OsStr) -> Result<bool> {
     Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
 }
 
-/// Returns the last archived spec per repository, for specs with the same original name.
+/// Returns the archived spec with the latest date in each repository. All specs in `found` have the same original name.
 fn latest<'f>(found: impl Iterator<Item = &'f SpecPlace>) -> Vec<&'f SpecPlace> {
     let mut latest: Vec<&SpecPlace> = Vec::new();
     // The specs of a repository are sorted by name, and the names start with the date.

@@ -1,4 +1,4 @@
-//! `mcpkg worktree add`: creates a worktree on one branch in every repository, or in none.
+//! `mcpkg worktree add`: creates a worktree on one branch in every chosen repository, or in none.
 
 use std::path::{Path, PathBuf};
 

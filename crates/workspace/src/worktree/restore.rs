@@ -177,7 +177,7 @@ fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
     }
 }
 
-/// Refuses to restore onto a moved branch: the old files would revert the commits made since.
+/// Returns the error for a branch that has been moved: restoring the old files would revert the commits made since.
 fn moved(repo: &Repo, name: &str, kept: &KeptRef) -> Error {
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
     Error::new(Code::FlowMoved, format!("{}: {branch} has been moved since the set was removed", repo.name))

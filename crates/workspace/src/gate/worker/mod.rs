@@ -82,8 +82,7 @@ impl Worker {
     /// Runs a job and waits for its result.
     ///
     /// # Errors
-    /// `E_GATE_FAILED` with the kind `memory_limit`, `time_limit`, `crashed`, `unsupported_operator` or `engine`;
-    /// `E_CANCELLED`.
+    /// `E_GATE_FAILED` with the kind of failure, such as `time_limit`; `E_CANCELLED`.
     pub fn run(&self, model: &str, job: Job, cancelled: &CancellationToken) -> Result<Ran> {
         let program = Program::new(&self.program)
             .args(&self.arguments)

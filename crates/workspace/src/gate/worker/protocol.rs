@@ -1,7 +1,7 @@
 //! Defines the messages between mcpkg and a worker.
 //!
-//! A request is a length, a head of that length as JSON, the bytes of the tensors, and the bytes of the model, which the
-//! engine reads itself. The response is one JSON object.
+//! A request is a length, a head of that length as JSON, the bytes of the tensors, and the bytes of the model, which
+//! the engine reads itself. The response is one JSON object.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

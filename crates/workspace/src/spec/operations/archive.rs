@@ -143,9 +143,9 @@ fn target(trees: &mut Trees, found: &SpecPlace, day: &str) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Marks the metadata as archived and moves the folder; returns a warning if the metadata could not be marked. If the move
-/// fails, the metadata is restored. If the process is killed in between, the spec stays open with metadata that says
-/// `archived`: validation reports this, and archiving the spec again completes the move.
+/// Marks the metadata as archived and moves the folder; returns a warning if the metadata could not be marked. If the
+/// move fails, the metadata is restored. If the process is killed in between, the spec stays open with metadata that
+/// says `archived`: validation reports this, and archiving the spec again completes the move.
 fn archive(
     context: &Context,
     trees: &mut Trees,
