@@ -1,5 +1,5 @@
-//! `mcpkg completions` and `mcpkg man`: print completion scripts and write man pages. Both use the clap tree that parses
-//! the command line.
+//! `mcpkg completions` and `mcpkg man`: print completion scripts and write man pages. Both use the clap tree that
+//! parses the command line.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Builds text for a terminal. [`StyledText`] makes hidden characters visible there, because stored text is not trusted.
+//! Builds text for a terminal. [`StyledText`] makes hidden characters visible, because stored text is not trusted.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;

@@ -20,8 +20,8 @@ pub(super) fn of_line(words: &[OsString]) -> Command {
     grown(&|name| words.iter().any(|word| word == name))
 }
 
-/// Returns the command line with the groups and operations whose names `named` accepts. Other commands, such as `serve`,
-/// are always included.
+/// Returns the command line with the groups and operations whose names `named` accepts. Other commands, such as
+/// `serve`, are always included.
 fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     let root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))

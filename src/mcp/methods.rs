@@ -7,7 +7,7 @@ use super::Identity;
 use super::error::error_data;
 use mcpkg_base::error::{Code, Error};
 
-/// A method, and the name and JSON type of each parameter, and whether the parameter is required.
+/// A method with its parameters: the name and JSON type of each, and whether it is required.
 type Shape = (&'static str, &'static [(&'static str, Json, bool)]);
 
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Implements the MCP interface of mcpkg.
 //!
 //! rmcp is the protocol engine, and [`server`] is its handler. In front of rmcp, [`front`] answers the most frequent
-//! requests, and those that rmcp would drop. It passes on every other line.
+//! requests, and those that rmcp would drop. It passes on all other lines.
 
 mod asker;
 mod by_uri;

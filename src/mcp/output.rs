@@ -75,7 +75,7 @@ impl Output {
         !self.closed.load(Ordering::Relaxed)
     }
 
-    /// Queues a line for the writing thread. Waits while the queue is full.
+    /// Queues a line. Waits while the queue is full.
     pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
@@ -98,7 +98,7 @@ impl Output {
         queue.as_ref().is_some_and(|queue| queue.send((line, room)).is_ok())
     }
 
-    /// Closes the queue. The writing thread ends when it is empty.
+    /// Closes the queue. Lines that are already queued are still written.
     pub(super) fn finish(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

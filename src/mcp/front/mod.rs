@@ -1,7 +1,7 @@
 //! Reads a client's lines in front of rmcp, and answers the most frequent requests itself.
 //!
 //! The front answers hot requests ([`hot`]) directly from database rows. It also answers requests that rmcp would drop
-//! or get wrong. It hands every other line over to rmcp. Each of its rules works around a problem in rmcp:
+//! or get wrong. It hands all other lines over to rmcp. Each of its rules works around a problem in rmcp:
 //!
 //! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).

@@ -110,8 +110,8 @@ impl ReadCache {
         Ok((key, kept))
     }
 
-    /// Returns the result of a hot request, and its code if a tool failed. Caches the result if it stays valid until the next
-    /// commit. Returns `None` if rmcp has to answer. Dropping the future ends the read.
+    /// Returns the result of a hot request, and the error code if a tool failed. Caches the result if it stays valid
+    /// until the next commit. Returns `None` if rmcp has to answer. Dropping the future ends the read.
     pub(crate) async fn answer(
         &self,
         key: &CacheKey,

@@ -25,7 +25,7 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
-    /// The id of the request, as JSON exactly as the client wrote it.
+    /// The request's id as JSON, exactly as the client wrote it.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
     /// The [`Error`] that caused the refusal, if there is one.

@@ -142,8 +142,8 @@ impl App {
         only(headers, &SESSION).and_then(|id| self.sessions.reach(id, &config)).unwrap_or(config)
     }
 
-    /// Answers /readyz: whether the database can be read. The endpoint needs no key, so the reason for a failure is
-    /// only logged.
+    /// Answers /readyz: whether the server can answer calls now. The endpoint needs no key, so an error of the database
+    /// is only logged.
     pub(super) async fn ready(&self) -> Response<Body> {
         if self.draining.is_cancelled() {
             return answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\nthe server is stopping\n");

@@ -1,4 +1,4 @@
-//! Defines the network settings of an HTTP server: its address, and the hosts and origins that it accepts.
+//! Defines the settings of an HTTP server, such as its address, and the hosts and origins that it accepts.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;

@@ -18,7 +18,7 @@ impl Rate {
         Self(per_second.map(|rate| Buckets::new(rate, rate)))
     }
 
-    /// Counts a request against the limit of its key, or of its address if it has no key.
+    /// Counts a request against the limit of its client.
     ///
     /// # Errors
     /// 429 if the client has reached its limit.

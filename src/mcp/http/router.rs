@@ -146,8 +146,8 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     let (project, endpoint) = endpoint(app, request.uri().path())?;
     spell_out_accept(request.headers_mut());
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
-    // Apply changed files before the request is admitted, because the admission reads the database's data version, and a
-    // cached answer is valid only for that version.
+    // Apply changes in the files that the server follows before the request is admitted: the admission reads the
+    // database's data version, and a cached answer is valid only for that version.
     app.server.keep_up_aside().await;
     let address = endpoint.address(project.as_deref());
     let admission = match Admission::begin(app, request.headers(), peer.from, &address, project.clone()) {

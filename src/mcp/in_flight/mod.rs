@@ -19,13 +19,13 @@ pub(super) use rmcp_transport::RmcpTransport;
 pub(super) use sink::Sink;
 
 /// The maximum number of requests in flight, including those queued behind a request with the same id. When it is
-/// reached, no further input is read. Listen streams (`subscriptions/listen`) stay open and do not count.
+/// reached, no further input is read. Open `subscriptions/listen` requests do not count.
 const MAX_REQUESTS: usize = 256;
 
 /// The maximum total size of the requests in flight, in bytes. A larger request is accepted if it is the only one.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The maximum number of open listen streams of one client.
+/// The maximum number of open `subscriptions/listen` requests of one client.
 const MAX_LISTEN_STREAMS: usize = 64;
 
 /// The maximum number of running handlers and unsent answers. It limits memory use if a client does not read.
@@ -57,7 +57,7 @@ pub(super) struct Accepted {
     pub(super) request: JsonRpcRequest<ClientRequest>,
     /// The size in bytes of the line with the request.
     pub(super) size: usize,
-    /// Whether the request opens a listen stream.
+    /// Whether the request is `subscriptions/listen`.
     pub(super) listens: bool,
     pub(super) sink: Sink,
 }
@@ -162,7 +162,7 @@ impl InFlight {
     /// requests are in flight.
     ///
     /// # Errors
-    /// -32600 if a listen stream uses the id, or if there are too many listen streams.
+    /// -32600 if an open `subscriptions/listen` request uses the id, or if too many such requests are open.
     pub(super) fn insert(&self, accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
         let mut state = self.state();
         while state.is_full(accepted.size) && state.to_rmcp.is_some() {
@@ -180,7 +180,7 @@ impl InFlight {
         }
         if let Some(request) = state.requests.get_mut(&accepted.request.id) {
             if request.listens {
-                // A listen stream is answered only when the server stops, so a request behind it would never be
+                // `subscriptions/listen` is answered only when the server stops, so a request behind it would never be
                 // answered.
                 let why = "Invalid request: an open subscriptions/listen request already uses this id";
                 return Err(ErrorData::invalid_request(why, None));

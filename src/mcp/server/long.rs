@@ -33,8 +33,9 @@ pub(super) struct Request<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. Later requests of its client wait until the call ends, becomes a task, or calls
-/// `Context::step_aside` before a slow step. The call holds no permit to run and no thread of the blocking pool.
+/// Runs a long call. Later requests of its client wait until the call ends, becomes a task, has to wait for a thread,
+/// or calls `Context::step_aside` before a slow step. The call holds no permit to run and no thread of the blocking
+/// pool.
 pub(super) async fn schedule(
     server: &Server,
     call: Call,

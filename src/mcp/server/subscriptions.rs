@@ -18,7 +18,7 @@ pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<Subscrip
     Some(accepted(requested))
 }
 
-/// Notifies a listen stream of changes until the client or the server ends it.
+/// Answers subscriptions/listen: notifies the client of changes until the client or the server ends the stream.
 pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Result<(), ErrorData> {
     let extensions = &context.request_context().extensions;
     let config = server.config(extensions);

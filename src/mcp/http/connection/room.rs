@@ -102,7 +102,7 @@ fn give_way(open: &mut HashMap<u64, Arc<Place>>, from: Option<IpAddr>) -> bool {
         let of = open.iter().filter(|(_, place)| from.is_none_or(|from| place.from == from));
         let idle = of.map(|(number, place)| (place.idle.load(Ordering::Acquire), *number));
         let Some((since, number)) = idle.filter(|(since, _)| *since < BUSY).min() else { return false };
-        // A request may have begun in the meantime.
+        // A request may have begun since `idle` was read.
         let place = &open[&number];
         if place.idle.compare_exchange(since, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             place.closed.cancel();

@@ -47,7 +47,7 @@ impl Manager {
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
         // rmcp must not end idle sessions. `Sessions` does that, because it knows which sessions have an open stream.
         local.session_config.keep_alive = None;
-        // rmcp keeps the channel of a cancelled request, more than 1 KiB each, for clients that resume it within a
+        // rmcp keeps the channels of cancelled requests, more than 1 KiB each, for clients that resume them within a
         // minute. Our clients resume from the replay buffer.
         local.session_config.completed_cache_ttl = Duration::ZERO;
         Self { local: Arc::new(local), replay, orders: Mutex::default(), resting: Arc::default() }
@@ -101,8 +101,8 @@ impl Manager {
     }
 }
 
-/// Delegates to rmcp, except for the answer to GET: rmcp validates the request, and [`Manager::follow`] supplies the
-/// events. rmcp's sessions store their events in the replay buffer. But the buffer is not the [`EventStore`] of rmcp's
+/// Mostly delegates to rmcp. For a GET, rmcp only validates the request, and [`Manager::follow`] supplies the events.
+/// rmcp's sessions store their events in the replay buffer. But the buffer is not the [`EventStore`] of rmcp's
 /// HTTP service, because then a stateless request would keep running after its client disconnects.
 impl SessionManager for Manager {
     type Error = LocalSessionManagerError;
