@@ -167,7 +167,7 @@ impl Plain<'_> {
         self.act(&action.ok_or_else(|| unknown(line))?, about, stack)
     }
 
-    /// Does what an action says. `about` is what the keys of the row or the screen decide on, for a note.
+    /// Runs an action. If the action writes a note, the note is kept for the decision on `about`.
     fn act(&self, action: &Action, about: Option<String>, stack: &mut Vec<Level>) -> Result<Next> {
         if self.is_read_only && action.changes(self.context.domains) {
             return Err(read_only());

@@ -18,8 +18,8 @@ use mcpkg_store::projects;
 /// The name of this list in cursors.
 const LIST: &str = "skills";
 
-/// Returns a page of skills. As the extension requires, leaves out skills that have no name or no description in their
-/// `SKILL.md`. `mcpkg skill validate` reports such skills.
+/// Returns a page of skills. Leaves out skills that break the extension's rules, for example because their `SKILL.md`
+/// has no description. `mcpkg skill validate` reports such skills.
 pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<ListSkillsResult> {
     let page = page(db, &config.selection, LIST, after)?;
     let Some(project) = projects::resolve(db, &config.selection)? else {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_keeps_the_words_that_tell_something() {
+    fn a_query_drops_stop_words_and_words_beyond_the_limit() {
         assert_eq!(of_query("Add a collaborator to the repo, add"), ["add", "collaborator", "repo"]);
         assert_eq!(of_query("all of it"), ["all", "of", "it"]);
         assert!(of_query("").is_empty());

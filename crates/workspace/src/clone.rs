@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_no_argument_of_gits() {
+    fn a_password_is_not_among_the_arguments_of_git() {
         for (text, secret) in [
             ("https://u:p%2Fw@example.org/b.git", Some("u:p/w")),
             ("https://token@example.org/b", Some("token:")),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_stays_with_who_gave_it() {
+    fn the_shown_address_contains_no_password_or_token() {
         for (text, shown) in [
             ("https://u:pw@example.org/a/b.git", "https://example.org/a/b.git"),
             ("https://token@example.org/b", "https://example.org/b"),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_programs_or_looks_like_an_option_is_refused() {
+    fn addresses_that_run_programs_or_look_like_options_are_refused() {
         for text in
             ["", "-u", "ext::sh -c id", "ssh://-oProxyCommand=x/y", "https:\n//x", "foo://x/y", "no/such/folder"]
         {

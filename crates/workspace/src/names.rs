@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_those_that_git_takes() {
+    fn branch_names_are_those_that_git_accepts() {
         for good in ["main", "feature/x", "a@b", "é"] {
             assert!(is_branch(good), "{good}");
         }

@@ -185,8 +185,8 @@ impl AccessControl {
 
     /// Returns the refusal of a request, usually 401 with the reason.
     ///
-    /// Unknown or malformed keys and forged tokens count as guesses. An address that guesses too often gets 429 for them.
-    /// A request without a key, or with a key or token that was once valid, never counts as a guess.
+    /// Unknown or malformed keys and forged tokens count as guesses. An address that guesses too often gets 429 for
+    /// them. A request without a key, or with a key or token that was once valid, never counts as a guess.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {
             Refused::Missing if self.sign_in.is_some() => {

@@ -94,7 +94,7 @@ impl Missed {
         Self { bell: Arc::clone(bell), before: bell.count() }
     }
 
-    /// Rings again if the bell rang in the meantime.
+    /// Rings again if the bell rang since this value was created.
     pub(super) fn ring(self) {
         if self.bell.count() != self.before {
             self.bell.ring();

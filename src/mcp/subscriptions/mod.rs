@@ -128,7 +128,7 @@ impl Hub {
         subscribed
     }
 
-    /// Ends the watch, the notifications of sessions, and every listen stream.
+    /// Ends the watch, the notifications of sessions, and every `subscriptions/listen` stream.
     pub(super) fn close(&self) {
         self.closed.cancel();
     }
@@ -180,8 +180,8 @@ impl Hub {
         });
     }
 
-    /// Serves one listen stream until it is cancelled or the server ends. If anything was committed after `since` but
-    /// before the subscription, the stream reports that everything may have changed.
+    /// Serves one `subscriptions/listen` stream until it is cancelled or the server ends. If anything was committed
+    /// after `since` but before the subscription, the stream reports that everything may have changed.
     pub(super) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
@@ -254,7 +254,7 @@ impl News {
         Self { prompts: true, resources: true, tools: true, updated: uris }
     }
 
-    /// Removes the news that a listen stream did not ask for.
+    /// Removes the news about lists that `filter` does not ask for.
     pub(super) fn within(self, filter: &SubscriptionFilter) -> Self {
         Self {
             prompts: self.prompts && filter.prompts_list_changed == Some(true),

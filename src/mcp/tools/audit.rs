@@ -20,8 +20,8 @@ macro_rules! audited {
     };
 }
 
-/// The fields of arguments and answers that the log shows with their values. They contain names of stored items, or
-/// choices. Other values may be secret, so the log shows only their size.
+/// The fields of arguments and answers whose texts and numbers the log shows. They contain names of stored items, or
+/// choices. Other texts and numbers may be secret, so the log shows only their size.
 const SHOWN: [&str; 13] = [
     "command", "cursor", "draft", "effect", "group", "id", "limit", "run", "source", "state", "step", "wait_s",
     "workflow",
@@ -104,7 +104,7 @@ fn answered(reply: &Reply) -> String {
     }
 }
 
-/// Summarizes an object: the names of all fields, and the values of those in [`SHOWN`].
+/// Summarizes an object: the names of all fields, and the values of those in [`SHOWN`] and of booleans.
 fn summary(object: &Map<String, Value>) -> String {
     let told: Vec<String> =
         object.iter().map(|(name, value)| format!("{}={}", name.escape_debug(), short(name, value))).collect();

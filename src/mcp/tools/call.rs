@@ -26,10 +26,10 @@ use mcpkg_core::op::{Body, Context, Effect, Entry, Identity, Media, Reply, Shape
 use mcpkg_core::present;
 use mcpkg_store::{Store, projects};
 
-/// Runs a tool, and calls `ended` with its outcome. Every failure becomes a result that a model can read and act on.
+/// Runs a tool, and calls `ended` with its outcome. A failure becomes a result that a model can read and act on.
 ///
 /// # Errors
-/// A failure of a workspace tool (contract 003), which is a JSON-RPC error in the revisions with a handshake.
+/// In the revisions with a handshake, a failure of a workspace tool (contract 003) is a JSON-RPC error instead.
 pub(in crate::mcp) fn answer(
     tool: &Tool,
     arguments: Option<JsonObject>,
@@ -115,8 +115,8 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
     }
 }
 
-/// Logs the answer to the call of a workspace tool, as contract 003 requires. The log redacts passwords. Answers of
-/// other tools are never logged, because they are the user's content.
+/// Logs the answer to the call of a workspace tool, as contract 003 requires. The log redacts passwords. The answers of
+/// other tools are the user's content, so they are never logged in full.
 fn log_body(tool: &str, outcome: &Result<Reply>) {
     match outcome {
         Ok(reply) => tracing::debug!(tool, answer = %reply.data, "tools/call answers"),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn both_outputs_are_kept_and_the_end_is_said() {
+    fn stdout_and_stderr_are_kept_and_the_ending_is_reported() {
         let long = Duration::from_secs(20);
         let outcome = sh("echo 1; echo 2 >&2; echo 3; exit 4", long);
         assert_eq!((&*outcome.output, outcome.ended), ("1\n2\n3\n", Ended::Exited(4)));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_taken_out_also_where_it_comes_in_two_pieces() {
+    fn a_secret_that_arrives_in_two_pieces_is_redacted() {
         assert_eq!(kept(&[b"get https://me:s3c", b"ret@host/x\nrest"]), "get https://***@host/x\nrest");
         assert_eq!(kept(&[b"mcpkg_00ff00ff00ff_012345", b"6789\n"]), "mcpkg_00ff00ff00ff_***\n");
         let key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm\nab==\n-----END PRIVATE KEY-----\nok\n";
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_whole_line_is_told() {
+    fn the_last_line_is_complete_and_not_blank() {
         let mut log = Log::default();
         log.push(b"one\ntwo\n\n  \nthr");
         assert_eq!(log.last_line(), "two");

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_ends_too() {
+    fn a_dependency_cycle_does_not_loop_forever() {
         let repos = [repo("a", &["b"]), repo("b", &["a"]), repo("c", &[])];
         let all: Vec<&Repo> = repos.iter().collect();
         assert_eq!(levels(&all).iter().map(|level| level.len()).collect::<Vec<_>>(), [1, 2]);

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_elements_are_shown_with_what_the_whole_looks_like() {
+    fn the_first_elements_are_shown_with_statistics_of_all_elements() {
         let tensor = floats(&[5], &[0.1, -2.0, f32::NAN, f32::INFINITY, 4.5]);
         let shown = tensor.data(5);
         assert_eq!(shown["data"], json!([0.1, -2.0, "NaN", "Infinity", 4.5]));

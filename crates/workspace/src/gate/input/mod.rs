@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_are_held_against_the_header() {
+    fn tensors_are_checked_against_the_header() {
         let (image, mask) = (tensor(Dtype::Float32, &[5, 2]), tensor(Dtype::Bool, &[3]));
         let named = |name: &str, tensor: &Tensor| (Some(name.to_owned()), tensor.clone());
         assert_eq!(names(vec![named("mask", &mask), named("image", &image)]).unwrap(), ["image", "mask"]);

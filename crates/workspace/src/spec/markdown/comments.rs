@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_tags_are_no_text() {
+    fn comments_and_tags_are_not_text() {
         let (text, comments) = apart("a <b>c</b><!-- one --> d\n<!--two\n3--> <!-- open");
         assert_eq!(text, "a c d\n ");
         assert_eq!(comments, ["one", "two\n3", "open"]);
