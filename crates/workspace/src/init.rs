@@ -19,7 +19,7 @@ use mcpkg_base::sha256;
 use mcpkg_core::consent::request;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, Shape, Table};
 
-/// A repository that comes into a workspace.
+/// A repository to add to a workspace.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepoArg {

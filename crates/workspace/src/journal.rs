@@ -124,9 +124,9 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Cleans up an unfinished run. Returns a sentence about the cleanup, which also says what could not be undone.
-/// Returns `None` if there is no unfinished run, if the run was over, or if another process holds the lock. With
-/// `by_file`, works even if the run's database is gone or does not know the run.
+/// Completes an unfinished run, or undoes its steps. Returns a sentence that says what happened, and what could not be
+/// undone. Returns `None` if there is no unfinished run, if the run had already ended, or if another process holds the
+/// lock. With `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
 /// `E_WORKSPACE_BUSY` if the run belongs to another database or was not started on this machine, unless `by_file` is

@@ -18,7 +18,7 @@ use mcpkg_base::git::transaction::Transaction;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// The default minimum age of what is deleted.
+/// The default minimum age of branches and worktrees to delete.
 const USUAL: &str = "30d";
 
 /// Delete old kept branches and worktrees

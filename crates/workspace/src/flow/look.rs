@@ -1,4 +1,4 @@
-//! Inspects a repository before a flow changes it: refs, work trees, and what is in the way.
+//! Inspects a repository before a flow changes it: its refs, its work trees, and what would block the change.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

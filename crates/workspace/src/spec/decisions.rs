@@ -1,4 +1,4 @@
-//! Finds the decisions in a design, and checks that each has a choice and a rationale.
+//! Finds the decisions in a design, and determines whether each has a choice and a rationale.
 //!
 //! There are two ways to write a decision: below its own heading, with the labels **Choice:** and **Rationale:**; or as
 //! a paragraph or list item that starts with the choice in bold and continues with the reasons.
