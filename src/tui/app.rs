@@ -199,7 +199,8 @@ impl App {
         self.load(tasks);
     }
 
-    /// Switches to the stack of a root. If the root is already the current one, closes all screens but its first.
+    /// Switches to the stack of a root. If it is already the current one, closes all its screens but the first, unless
+    /// one of them has unsaved text.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
             true if self.stacks[root].iter().any(Level::is_unsaved) => return self.say(Tone::Warning, UNSAVED),

@@ -9,7 +9,7 @@ use super::message::{Copied, Task};
 
 impl App {
     /// Copies a shell command: the form's command, else that of the first action that runs an operation, else the
-    /// command that shows the selected row.
+    /// command for the place that the selected row opens.
     pub(super) fn copy_command(&mut self, tasks: &mut Vec<Task>) {
         let command = match self.form() {
             Some(form) => Some(form.invocation()),
@@ -77,7 +77,7 @@ impl Level {
     }
 }
 
-/// Returns the command for a place that a row opens; `None` if no single command shows the place.
+/// Returns the command for a place that a row opens; `None` if there is no single command for it.
 fn command_of(place: &Place) -> Option<Invocation> {
     Some(match place {
         Place::Form(words) | Place::List(words) => Invocation::new(words),

@@ -159,7 +159,8 @@ impl Editor {
         editor
     }
 
-    /// Returns the text to save. It ends with a newline if the text that was opened or last stored does, or is empty.
+    /// Returns the text to save. It ends with a newline if the text that was opened or last saved ends with one, or is
+    /// empty.
     pub fn text(&self) -> String {
         let mut text = match self.newline {
             "\n" => self.current.clone(),
@@ -257,7 +258,7 @@ impl Editor {
         matches!(self.lower, Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_))
     }
 
-    /// Returns the question that the lower pane asks.
+    /// Returns the yes-or-no question that the lower pane asks, if it asks one.
     pub fn question(&self) -> Option<String> {
         let name = self.name();
         let is_new = self.document.revision == 0 || name != self.document.name;
@@ -300,8 +301,9 @@ impl Editor {
         }
     }
 
-    /// Replaces the form by the one of the current text. Selects the row `wanted`, if there is one. Otherwise the
-    /// selection stays on its row, if that row still exists.
+    /// Shows the form of the current text. Selects the row `wanted`, if there is one. Otherwise the form keeps its
+    /// selection while it has the focus, if the row still exists. In all other cases, the row at the cursor is
+    /// selected.
     pub fn take_fields(&mut self, fields: Fields) {
         self.fields = fields;
         if let Some(wanted) = self.wanted.take() {
@@ -387,7 +389,7 @@ impl Editor {
         }
     }
 
-    /// Fixes the finding at the cursor. Returns whether the text changed.
+    /// Applies the fix of the current finding. Returns whether the text changed.
     pub fn fix(&mut self) -> bool {
         let Some(fix) = self.finding().and_then(|(_, finding)| finding.fix.clone()) else { return false };
         let Some(fixed) = fix.apply(&self.text()) else { return false };

@@ -1,5 +1,5 @@
-//! The editor's questions: whether to save a text, to throw it away, or to merge what somebody else saved in the
-//! meantime.
+//! The editor's questions: whether to save a text, to throw it away, or to merge the version that somebody else has
+//! saved since the text was opened.
 
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::Tone;

@@ -10,7 +10,8 @@ use super::level::{Level, Shown};
 use super::message::failed;
 
 impl App {
-    /// Shows an error in the footer. If the next key is enter, it shows the whole error and the command that failed.
+    /// Shows an error in the footer. If the next key is enter, the whole error is shown, with the command that failed,
+    /// if any.
     pub(super) fn fail(&mut self, error: &Error, call: Option<&Invocation>) {
         self.say(Tone::Bad, &failed(error));
         let mut lines = reply::error(error);
@@ -18,8 +19,8 @@ impl App {
         self.failure = Some(lines);
     }
 
-    /// If the key is enter and the user is not typing, shows the whole error whose line is in the footer. Otherwise
-    /// returns false. Any key forgets the error.
+    /// Shows the footer's error in full if the key is enter and the user is not typing; otherwise returns false. After
+    /// any key, the error can no longer be opened.
     pub(super) fn open_failure(&mut self, key: KeyEvent) -> bool {
         let Some(lines) = self.failure.take() else { return false };
         if key.code != KeyCode::Enter || self.typing != Typing::Nothing {

@@ -40,7 +40,7 @@ impl History {
         self.done.push(edit);
     }
 
-    /// Undoes the last edit. Returns the text and the cursor before it.
+    /// Undoes the last edit. Returns the text and the cursor as they were before that edit.
     pub fn undo(&mut self, text: &str) -> Option<(String, Cursor)> {
         let edit = self.done.pop()?;
         let undone = edit.replaced(text, &edit.inserted, &edit.removed)?;
@@ -49,7 +49,7 @@ impl History {
         Some((undone, cursor))
     }
 
-    /// Redoes the last undone edit. Returns the text and the cursor after it.
+    /// Redoes the last undone edit. Returns the text and the cursor as they were after that edit.
     pub fn redo(&mut self, text: &str) -> Option<(String, Cursor)> {
         let edit = self.undone.pop()?;
         let redone = edit.replaced(text, &edit.removed, &edit.inserted)?;

@@ -1,5 +1,5 @@
-//! Handles keys. Ctrl-Z always suspends. Any other key goes to the question if there is one, else to the text that is
-//! being typed, else to the editor and the screen.
+//! Handles keys: first Ctrl-Z, then an open question, Ctrl-C, the text that is being typed, and last the commands of
+//! the editor and the screen.
 
 use std::time::Instant;
 
@@ -349,7 +349,6 @@ impl App {
         let at = self.level().field;
         let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) else { return };
         if field.values.is_empty() && !field.is_flag {
-            // Any value is allowed, so there is no next one.
             self.typing = Typing::Field;
             return;
         }
@@ -407,7 +406,7 @@ impl App {
             }
             false => {
                 let last = match level.shown_diff() {
-                    // The cursor goes to the last row, and the screen follows it.
+                    // In a diff, the cursor can go to the last row, and the screen follows it.
                     Some(diff) => diff.rows(&level.diff).len().saturating_sub(1),
                     None => level.lines().len().saturating_sub(page),
                 };

@@ -238,7 +238,8 @@ impl Level {
     }
 
     /// Returns the actions of the selected row, the hunk at the cursor, the screen and the preview, in this order. If
-    /// several have the same key, only the first one counts. Leaves out actions that open this same place.
+    /// several have the same key, only the first one counts. Leaves out actions of the screen and the preview that open
+    /// this same place.
     pub fn actions(&self) -> Vec<&Action> {
         let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
         if let Some(Screen { body: Body::Diff(diff), .. }) = self.shown.screen() {
@@ -246,7 +247,8 @@ impl Level {
         }
         let of_preview =
             self.preview.screen().filter(|_| self.look().is_some() && self.previewed.as_ref() == self.look());
-        // A row about an event offers its undo if it should, so the preview must not add it: the row may be part of an undo.
+        // Skip the preview's actions for an event: a row about an event has its own undo action if it may be undone
+        // alone.
         let of_preview = of_preview.filter(|_| !matches!(self.look(), Some(Place::Event(_))));
         let leads_here = |action: &Action| matches!(&action.does, Does::Open(place) if *place == self.place);
         for action in self.shown.screen().into_iter().chain(of_preview).flat_map(|screen| &screen.actions) {
@@ -298,7 +300,7 @@ impl Level {
         rows[..end].iter().rev().find_map(|row| row.hunk).unwrap_or(1)
     }
 
-    /// Shows the diff in columns, or unified. The cursor stays in its hunk.
+    /// Shows the diff in columns, or unified. The cursor goes to the first row of its hunk, or stays at the top.
     pub fn split(&mut self, is_split: bool) {
         if self.diff.is_split == is_split {
             return;

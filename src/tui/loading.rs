@@ -56,7 +56,7 @@ impl App {
         }
         level.previewed.clone_from(&look);
         level.preview = Shown::Loading;
-        // Without a row to preview, the answer to an earlier load must not appear.
+        // Set this even if the row has no preview: the answer to an earlier load must not appear.
         level.wanted_preview = generation;
         if let Some(place) = look {
             let part = Part::of_view(level.preview_view);
@@ -68,8 +68,8 @@ impl App {
         }
     }
 
-    /// Loads the screen, its preview and the inbox again, after a change of the database or of what is marked as
-    /// reviewed.
+    /// Loads the inbox again and, if the screen follows the database, the screen and its preview. Called after a
+    /// commit, or after a change of what is marked as reviewed.
     pub(super) fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();

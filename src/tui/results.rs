@@ -95,7 +95,7 @@ impl App {
                     editor.document.keep(text, &found);
                     editor.lower = Lower::Findings;
                     let document = &editor.document;
-                    // The list of workflows selects what was saved when it is shown again.
+                    // When the list of workflows is shown again, the saved workflow is selected.
                     saved_row = Some(format!("workflow {}", document.name));
                     if !matches!(document.origin, Text::Draft(_)) {
                         sentence = format!("Saved {} as revision {}", document.name, document.revision);

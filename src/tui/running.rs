@@ -1,4 +1,4 @@
-//! Runs the actions of keys, and shows what came of the operations.
+//! Runs the actions of keys, and shows the results of the operations.
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, Text, Undo};
@@ -25,7 +25,7 @@ impl App {
         let note = invocation.decides_on().and_then(|what| self.notes.get(&what));
         let invocation = invocation.noting(note.map_or("", String::as_str));
         self.running += 1;
-        // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
+        // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until the editor ends.
         let is_edit = invocation.words.ends_with(" edit");
         tasks.push(if is_edit { Task::RunOnTerminal(invocation) } else { Task::Run(invocation) });
     }

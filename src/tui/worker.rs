@@ -162,7 +162,7 @@ fn next(tickets: &Receiver<Ticket>, waiting: &mut VecDeque<Ticket>) -> Option<Ti
     }
 }
 
-/// Waits for work, and returns the newest one. Older texts in the queue are outdated and need no check.
+/// Waits for a text to work on, and returns the newest one. Older texts in the queue are outdated and need no check.
 fn newest<T>(queue: &Receiver<T>) -> Option<T> {
     let first = queue.recv().ok()?;
     Some(queue.try_iter().last().unwrap_or(first))

@@ -1,6 +1,6 @@
 //! Serves the event stream that tells browsers about commits, and the script that listens to it.
 //!
-//! The stream carries only the database's position. A page that shows another position reads itself again.
+//! The stream carries only the database's position. A page that shows another position loads its content again.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -93,7 +93,7 @@ impl Job {
         drop(self.changed.wait_timeout_while(self.state(), time, runs));
     }
 
-    /// Asks a question on the job's page, and waits for the answer. `None` means no.
+    /// Asks a question on the job's page, and waits for the answer. `None` means no, or no answer within [`PATIENCE`].
     pub fn ask(&self, lines: Vec<Line>, text: &str, is_line: bool) -> Option<String> {
         let (answer, answered) = mpsc::channel();
         self.change(|state| {

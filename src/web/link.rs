@@ -1,7 +1,8 @@
 //! Makes and uses up the links to the console of a server.
 //!
-//! Another process makes a link, at a terminal of the server's user. The link is recorded outside the database, among
-//! what this user has approved on this machine. So neither the database nor an access key can open the console.
+//! The server's user makes a link at a terminal, in a process other than the server. The link is recorded outside the
+//! database, among what this user has approved on this machine. So neither the database nor an access key can open the
+//! console.
 
 use serde_json::json;
 

@@ -30,8 +30,8 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
     blocking(move || {
         let session = session.at(&console.context);
         let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
-        // Read the position before the screen. If something is committed meanwhile, the browser sees a newer position
-        // and reads the page again.
+        // Read the position before the screen. If something is committed in between, the browser sees a newer position
+        // and loads the page again.
         let position = console.context.store.position().ok().map(|position| position.to_string());
         match screen(&console.context, &mut at) {
             Ok(screen) => {

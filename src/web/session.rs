@@ -57,7 +57,7 @@ struct Server {
     approved: Approved,
 }
 
-/// Links and sessions, keyed by the SHA-256 of their secrets. They are kept in memory only.
+/// The links and sessions. They are kept in memory only, keyed by the SHA-256 of a link's token or a session's cookie.
 #[derive(Default)]
 struct Inside {
     /// The unused links, and when each expires.
@@ -147,8 +147,8 @@ impl Sessions {
         Some(session.clone())
     }
 
-    /// Returns the name of the cookie. Browsers share cookies between ports, so two consoles at one host would
-    /// overwrite a cookie of the same name. Therefore each console has its own name. Browsers accept a cookie with the
+    /// Returns the name of the cookie. Browsers share cookies between ports, so each console has a cookie name of its
+    /// own: two consoles at one host would overwrite a cookie of the same name. Browsers accept a cookie with the
     /// prefix `__Host-` only from the host itself, over TLS.
     fn cookie(&self) -> String {
         let name = self.host.split('.').next().unwrap_or_default();

@@ -12,7 +12,7 @@ fn printed(scratch: &Scratch, arguments: &[&str]) -> String {
     ran.stdout
 }
 
-/// Adds the path of each command to `all`, including commands that have subcommands.
+/// Adds the path of each command that is not hidden to `all`, including commands that have subcommands.
 fn paths(command: &clap::Command, path: &[String], all: &mut Vec<Vec<String>>) {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         let path = [path, &[below.get_name().to_owned()]].concat();

@@ -27,7 +27,7 @@ const OF_NONE: [(&str, &str, &str); 3] = [
     ("kit/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", "subagent"),
 ];
 
-/// Returns a project, with all these files below `repo`.
+/// Returns a project, with the files of [`servers`] and [`others`] below `repo`.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
     for (path, _, text) in servers() {
@@ -140,14 +140,14 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
         }
     }
-    // The database has no token either, whatever type the user gives with `--as`.
+    // The token does not reach the database, whatever type the user gives with `--as`.
     for kind in ["resource", "prompt", "instructions", "subagent"] {
         let scratch = Scratch::with_project();
         scratch.file("repo/servers.json", MCP_SERVERS);
         scratch.ok(&["import", "--documents", "repo/servers.json", "--as", kind]);
         assert_no_token(&scratch, kind);
     }
-    // The database does not get the token from a configuration file that belongs to a skill either.
+    // The token of a configuration file inside a skill does not reach the database either.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
     scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);

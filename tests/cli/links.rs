@@ -1,5 +1,5 @@
-//! Tests of links and copies of files: an import makes one item of the original and its links or copies, and an export
-//! creates them again.
+//! Tests of links and copies of files: an import makes one item of a file and its links or copies, and an export
+//! creates the links and copies again.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -220,7 +220,7 @@ fn a_copy_that_comes_before_the_others_is_the_item_from_then_on() {
     let at = |path: &str| scratch.path().join("tree").join(path);
     std::fs::rename(at(".agents"), at("../agents")).expect("a folder");
     scratch.ok(&["import", "tree"]);
-    // Add a command at a path before those of the item and its copy, and the skill in another agent's folder.
+    // Add a third copy of the command at a path that sorts first, and put the other agent's copy of the skill back.
     scratch.file("tree/plugins/a/commands/go.md", std::fs::read(at("plugins/x/commands/go.md")).expect("a command"));
     std::fs::rename(at("../agents"), at(".agents")).expect("a folder");
     let told = scratch.json(&["import", "tree"]);
@@ -371,7 +371,8 @@ fn a_block_that_clashes_with_what_was_edited_is_left_out() {
     assert!(told.stderr.contains("an import would not restore the same items"), "{told}");
     scratch.ok(&["project", "create", "r"]);
     scratch.ok(&["-p", "r", "import", "out"]);
-    // If the file that the block stands for is missing, the block is imported as a file of its own.
+    // AGENTS.md, which the block in GEMINI.md refers to, is missing here. GEMINI.md is then imported as a file of its
+    // own.
     scratch.file("half/GEMINI.md", std::fs::read(scratch.path().join("tree/GEMINI.md")).unwrap_or_else(|_| {
         b"<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->\n@AGENTS.md\n<!-- mcpkg:end -->\n".to_vec()
     }));

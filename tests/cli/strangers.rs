@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::plugin::{Play, tool};
 use crate::support::{Client, Scratch, screen, skipped, typed_after};
 
-/// The columns and rows of a terminal on which no table cuts these texts.
+/// The columns and rows of a terminal on which no table cuts the texts of these tests.
 const WIDE: (u16, u16) = (400, 60);
 
 /// Each class of characters that a terminal obeys or hides: a clipboard write, a color, C1 codes, marks that change the

@@ -16,7 +16,7 @@ fn deployed() -> Scratch {
     scratch.file(".claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
     scratch.file("CLAUDE.md", "Rules\n");
     scratch.ok(&["import", ".claude", "CLAUDE.md"]);
-    // Above the deploy root, this file would hide AGENTS.md.
+    // The deploy root is below this folder. A CLAUDE.md above the root would hide AGENTS.md.
     std::fs::remove_file(scratch.path().join("CLAUDE.md")).expect("a file");
     std::fs::create_dir(scratch.path().join("work")).expect("a folder");
     scratch
@@ -28,7 +28,7 @@ fn deployed() -> Scratch {
 /// # Errors
 /// Returns the reason why the test cannot run on this machine.
 fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'static str> {
-    // The length of a path decides where it is cut.
+    // Where a path is cut depends on its length, so the scratch folder must be in /tmp.
     let random = scratch.path().to_str().and_then(|path| path.strip_prefix("/tmp/mcpkg-test-"));
     let random = random.ok_or("the scratch folder is not in /tmp")?;
     let mut all = String::new();
@@ -36,7 +36,7 @@ fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'sta
         let mut shown =
             shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))
                 .ok_or(NO_SCRIPT)?;
-        // Sentences are not wrapped by mcpkg but by the terminal.
+        // mcpkg does not wrap sentences; the terminal does.
         let is_too_wide =
             |line: &&str| unstyled(line).chars().count() > usize::from(columns) && !line.contains(" bytes (about ");
         let too_wide = shown.lines().find(is_too_wide);

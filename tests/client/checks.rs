@@ -195,7 +195,8 @@ fn gemini_gets_no_events_that_it_does_not_know() {
     let ran = run(&ground, &["check", "gemini"]);
     assert!(ran.status == 0 && ran.stdout.contains(", 2025-06-18"), "{ran}");
     ok(&ground, &["remove", "gemini"]);
-    // With this server, each stream begins with an event without data, in every revision of the protocol.
+    // These servers begin a stream with an event without data: the first in its answer to `initialize`, the second in
+    // the stream that the client opens.
     let hello = r#"{"jsonrpc":"2.0","id":"check-1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"2"}}}"#;
     let event = |data: &str| format!("event: message\ndata: {data}\n\n");
     let gone = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();

@@ -159,7 +159,7 @@ fn two_processes_at_once_lose_nothing() {
     std::thread::scope(|scope| {
         for name in &names {
             scope.spawn(move || {
-                // The process that comes second is asked to run the command again.
+                // If another process has changed the file meanwhile, mcpkg asks for the command to be run again.
                 for _ in 0..50 {
                     let ran = run(ground, &["add", "codex", "--name", name]);
                     if ran.status == 0 {

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use super::*;
 use crate::support::{runs_all, set_mode, skipped};
 
-/// Returns files in the various ways in which people write them. `key` is the key that holds the servers.
+/// Returns files written in the various ways that people write them. `key` is the key that holds the servers.
 fn json_files(key: &str) -> Vec<(&'static str, String)> {
     let full = format!(
         "{{\n  \"theme\": \"dark\",\n  \"{key}\": {{\n    \"other\": {{ \"command\": \"npx\", \"args\": [\"-y\", \"x\"], \"env\": {{ \"K\": \

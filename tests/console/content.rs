@@ -1,4 +1,4 @@
-//! Tests the content screens, which also show the text that each agent has of an item, and the deploy screen.
+//! Tests the content screens, which also show the text of an item as each agent has it, and the deploy screen.
 
 use super::{read_to_the_end, started};
 use crate::deploy::place::Place;

@@ -116,7 +116,7 @@ fn a_yes_counts_for_the_state_that_the_question_showed() {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request").to_owned();
     let usual = ground.person();
     let person = Context { clock: Clock::fixed(usual.clock.now()), ..usual };
-    // Returns the result of a yes that is given after `meanwhile` has run.
+    // Answers yes after `meanwhile` has run, and returns the result.
     let yes_after = |meanwhile: fn(&Context, &str)| {
         let (context, request) = (person.clone(), id.clone());
         let ask: Arc<Ask> = Arc::new(move |_, _| {

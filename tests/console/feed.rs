@@ -39,7 +39,7 @@ fn an_event_shows_its_own_change_and_not_the_newest_one() {
 #[test]
 fn a_pruned_event_is_not_shown_as_the_next_one() {
     let scratch = Scratch::with_project();
-    // No event has the number 0, and events follow.
+    // No event has the number 0, but events with higher numbers exist.
     assert_eq!(text(&Place::Event(0), &scratch.context()), "The event was pruned.\n");
 }
 

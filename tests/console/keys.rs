@@ -14,7 +14,8 @@ use super::ground;
 /// The keys that move, open and ask on every screen. No action may use them.
 const OF_EVERY_SCREEN: &str = "jkhlgGqyvcCM:/?.,[]123456";
 
-/// Loads every place that can be reached from the top-level screens with enter and the keys of actions.
+/// Loads the places that can be reached from the top-level screens with enter and the keys of actions: at most 600, and
+/// no forms.
 fn reached(context: &Context) -> Vec<(Place, Screen)> {
     let mut known: HashSet<Place> = HashSet::new();
     let mut next: Vec<Place> = ROOTS.into_iter().map(|(_, _, place)| place).collect();

@@ -10,7 +10,7 @@ struct Written {
     for_agents: bool,
 }
 
-/// Returns the hints in all sources, with `x` in place of inserted values.
+/// Returns the hints in all sources, with `x` instead of inserted values.
 fn written() -> Vec<Written> {
     let mut found = Vec::new();
     for (path, source) in super::house::sources() {

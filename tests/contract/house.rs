@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The crates, from the lowest up. A crate may use only crates that come before it, at most up to `content`.
+/// The crates, from the lowest up. A crate may use only crates that precede it here, and of those only the ones up to
+/// `content`.
 const CRATES: [&str; 10] =
     ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow", "console"];
 
@@ -122,7 +123,7 @@ fn commands_that_check_everything_name_the_workspace() {
     assert!(members.contains("default-members = [\".\", \"crates/*\"]"));
 }
 
-/// Returns every source of the program and the tests with a property test.
+/// Returns the source files of the program and the tests that contain a property test.
 fn properties() -> Vec<(PathBuf, String)> {
     let all = sources().into_iter().chain(below(&root().join("tests")));
     all.filter(|(path, text)| !path.ends_with("contract/house.rs") && text.contains("proptest!")).collect()
@@ -143,7 +144,7 @@ fn every_property_runs_from_the_seed_of_all() {
 fn the_sql_engine_is_named_in_its_folder_only() {
     let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/engine");
     for (path, text) in sources() {
-        // Both engines have a pool, and migrations are run the same way.
+        // Both engines use r2d2 (pools) and refinery (migrations), so the whole `engine` folder may name them.
         for (engine, folder) in [
             ("rusqlite", engines.join("sqlite")),
             ("postgres::{", engines.join("postgres")),
@@ -221,7 +222,7 @@ fn sha_256_is_computed_in_one_place() {
 
 #[test]
 fn files_are_read_in_one_place() {
-    // These calls open a file or folder to sync it to disk, or a pipe of the shell.
+    // These files open a file or folder to sync it to disk, or a pipe of the shell.
     const OTHERWISE: [&str; 3] =
         ["base/src/platform/unix/files.rs", "store/src/blobs/new_content.rs", "base/src/disk/mod.rs"];
     for (path, text) in sources().iter().filter(|(path, _)| room(path) != "file") {
@@ -244,7 +245,8 @@ fn only_the_shell_prints() {
     }
 }
 
-/// In a text joined from lines, a line break in a value would look like a new line by mcpkg.
+/// In a text joined from lines, a line break in a value would make the rest of the value look like a line of mcpkg's
+/// own.
 #[test]
 fn questions_to_a_person_are_made_of_lines() {
     for (path, text) in sources() {

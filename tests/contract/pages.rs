@@ -32,7 +32,7 @@ fn files(folder: &str, ending: &str) -> Vec<String> {
     found
 }
 
-/// Returns the name and text of every page that users read: those in docs, and those at the top.
+/// Returns the name and text of each page in docs, and of the four pages at the top of the repository.
 pub(super) fn pages() -> Vec<(String, String)> {
     let mut names: Vec<String> = ["README.md", "SECURITY.md", "CHANGELOG.md", "AGENTS.md"].map(str::to_owned).to_vec();
     names.extend(files("docs", ".md"));

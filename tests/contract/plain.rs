@@ -68,7 +68,7 @@ impl<'ast> Visit<'ast> for Literals {
         self.tokens(called.tokens.clone());
     }
 
-    // Skips attributes, which contain comments and what only the compiler reads.
+    // Skips attributes: comments, and text that only the compiler reads.
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {

@@ -136,7 +136,7 @@ fn every_schema_is_a_json_schema_and_outputs_fit_theirs() {
             Some(schema) => {
                 jsonschema::validate(schema, &result["structuredContent"]).unwrap_or_else(|e| panic!("{name}: {e}"))
             }
-            // Content that is in a block is not repeated in `structuredContent`.
+            // A tool without an output schema returns only content blocks.
             None => assert!(result.get("structuredContent").is_none(), "{name}: {result}"),
         }
     }

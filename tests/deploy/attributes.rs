@@ -46,7 +46,7 @@ fn a_rollback_restores_times_owners_and_extended_attributes() {
     let path = hand_written(&place);
     let before = besides(&path);
     let first = place.deploy(&["--adopt"]);
-    // The deployed file keeps the owner, and has a new modification time.
+    // The deployed file keeps the owner and the extended attribute, and has a new modification time.
     let ((changed, _), owner, extended) = besides(&path);
     assert!(changed > 1_500_000_000);
     assert_eq!((owner, &extended), (before.1, &before.2));

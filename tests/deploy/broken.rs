@@ -59,8 +59,8 @@ fn a_template_with_an_undeclared_variable_is_refused() {
     assert!(ran.stderr.contains("'flie'") && ran.stderr.contains("did you mean 'file'?"), "{ran}");
     let ran = place.run(&["prompt", "create", "none", "{{ a }} and {{ b }}", "--template"]);
     assert!(ran.stderr.contains("'a', 'b'") && ran.stderr.contains("--argument a --argument b"), "{ran}");
-    // An undeclared variable is also refused if front matter declares the arguments, and when the text or the arguments
-    // change.
+    // An undeclared variable is also refused if the arguments are declared in front matter, and if an update changes
+    // the text or the arguments.
     let front = "---\narguments:\n  - name: file\n---\nLook at {{ flie }}\n";
     assert_ne!(place.run(&["prompt", "create", "front", front]).status, 0);
     place.ok(&["prompt", "create", "good", TEMPLATE, "--argument", "file"]);

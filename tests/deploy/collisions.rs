@@ -28,7 +28,7 @@ fn a_skill_wins_over_a_command_of_its_name() {
     place.deploy(&[]);
     assert!(place.read("root/.agents/skills/tidy/SKILL.md").contains("Tidies up"));
     assert_eq!(place.read("root/.claude/commands/tidy.md"), "Tidy up.\n");
-    // Cursor reads skills from that folder, but commands from another one.
+    // Cursor reads skills from .agents/skills, but commands from a folder of its own.
     assert_eq!(place.read("root/.cursor/commands/tidy.md"), "Tidy up.\n");
     assert_eq!(place.data(&["status"])["drift"], json!([]));
 }

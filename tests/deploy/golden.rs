@@ -6,7 +6,7 @@ use crate::deploy::place::Place;
 
 impl Place {
     /// Returns the data and warnings of a command that must succeed. Each member and each list element has its own
-    /// line, and everything that differs between runs is removed.
+    /// line. Everything that differs between runs is removed or replaced.
     #[track_caller]
     pub fn golden(&self, arguments: &[&str]) -> String {
         let envelope = self.envelope(arguments);

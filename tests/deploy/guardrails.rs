@@ -1,4 +1,5 @@
-//! Tests that every writing operation of the deploy group is refused without yes, and changes no byte.
+//! Tests that no operation of the deploy group changes a file without yes: all are refused, except those that write
+//! only to the database.
 
 use mcpkg_core::op::{Effect, Shape};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ fn with_work() -> (Place, String) {
     (place, id)
 }
 
-/// Operations that write only to the database, where the change can be undone.
+/// Operations that run without yes in the shell, because they write only to the database and can be undone.
 const DATABASE_ONLY: [&str; 9] = [
     "enable_targets",
     "disable_targets",

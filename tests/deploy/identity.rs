@@ -102,7 +102,7 @@ impl Wanted {
         place
     }
 
-    /// Returns the modules that at least one target gets, and whether one of these targets has command files for them.
+    /// Returns the modules that the plan writes, and whether each has a file other than a SKILL.md.
     fn given(&self, place: &Place) -> BTreeMap<String, bool> {
         let plan = place.data(&["plan"]);
         let mut given = BTreeMap::new();

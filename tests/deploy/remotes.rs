@@ -14,7 +14,7 @@ use crate::support::{Client, at_a_terminal, eventually, signal, skipped};
 /// The number of plans that hang at once: even a machine with two processors must cope with them.
 const HUNG: usize = 4;
 
-/// The number of long calls of one client that run at once.
+/// The number of hanging plans of one client that run at once.
 const THREADS: usize = 8;
 
 /// Returns a place with a project, a config repo with a git source, and a git that hangs together with a child process.
@@ -87,7 +87,7 @@ fn while_remotes_hang_everything_else_is_answered() {
         (before.iter().filter(|id| runs(**id)).count() == 2).then_some(())
     });
     assert!(!client.call("list_prompts", json!({})).1);
-    // The apply still waits for its remote until the server ends.
+    // The apply waits for its remote until the server ends.
     signal(client.pid(), "TERM");
     assert!(client.ended().success());
     assert!(!started(&place).into_iter().any(runs), "git has ended");

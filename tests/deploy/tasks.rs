@@ -118,7 +118,7 @@ fn a_cancelled_task_also_ends_what_it_started() {
     for id in started(&place) {
         eventually("git has ended", || (!runs(id)).then_some(()));
     }
-    // Cancelling again is not an error. An unknown task is one.
+    // Cancelling a task again is not an error, but cancelling or reading an unknown task is.
     client.result("tasks/cancel", plan);
     let unknown = json!({ "taskId": "01900000-0000-7000-8000-000000000000" });
     for method in ["tasks/get", "tasks/cancel"] {

@@ -34,7 +34,8 @@ fn d24_a_deploy_stores_only_what_changed() {
     assert!(grown < 2 * whole as u64, "ten deploys of one small file took {grown} bytes; all files have {whole}");
 }
 
-/// Puts a script before git on the PATH, which logs git's arguments and runs `more` first. Returns the PATH.
+/// Puts a script named `git` first on the PATH. It logs its arguments, runs `more`, and then runs git. Returns the
+/// PATH.
 fn watched_git(place: &Place, more: &str) -> String {
     let git = finds("git").expect("git").display().to_string();
     let log = place.scratch.path().join("git.log").display().to_string();

@@ -145,7 +145,8 @@ fn a_restore_sees_a_server_whose_connection_was_ended() {
     }
 }
 
-/// While a run waits, its process loses its connection. Nobody calls it interrupted or takes it over, and it continues.
+/// While a run waits, its process loses its connection. No other process calls the run interrupted or takes it over,
+/// and it continues.
 #[test]
 fn a_live_run_is_not_called_interrupted_and_sends_nothing_twice() {
     let Some(server) = server() else { return };

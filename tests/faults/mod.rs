@@ -52,7 +52,7 @@ fn prompts(scratch: &Scratch) -> BTreeSet<String> {
     listed.expect("prompts can be listed").rows.into_iter().map(|prompt| prompt.name).collect()
 }
 
-/// Returns content that is derived from `name`, so that a test can check what it reads back without storing it.
+/// Returns content that is derived from `name`, so that a test can compute again what it should read back.
 fn content_of(name: &str, size: usize) -> String {
     format!("{name} ").chars().cycle().take(size.max(1)).collect()
 }

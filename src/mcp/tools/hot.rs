@@ -40,9 +40,10 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // rmcp's handler runs all other calls: calls that write, and calls of workspace tools (`Shape::Rpc`), which
-        // report failures in their own form. Over a network, it also runs tools with a rate limit, and tools that each
-        // requester may run only once at a time. Over stdio there is only one client, whose calls run here one by one.
+        // rmcp's handler runs the calls that are not answered here: calls that write, and calls of workspace tools
+        // (`Shape::Rpc`), which report failures in their own form. Over a network, it also runs tools with a rate
+        // limit, and tools that each requester may run only once at a time. Over stdio there is only one client, whose
+        // calls run here one by one.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
         if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;

@@ -29,7 +29,7 @@ const LIST: &str = "tools";
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
-/// An operation, in all the forms in which it may be listed.
+/// An operation and the three forms in which tools/list can show it.
 struct Described {
     entry: &'static Entry,
     /// The complete form.
@@ -266,7 +266,7 @@ mod tests {
     use mcpkg_store::Store;
     use serde_json::json;
 
-    /// A provider of this many installed tools. Every second one only reads.
+    /// A provider of this many installed tools. Those with an even number only read.
     struct Installed(usize);
 
     impl Installed {

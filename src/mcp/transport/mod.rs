@@ -49,8 +49,8 @@ pub(super) fn announce(store: &Store) -> Result<Announced> {
         Ok(serving) => *announced.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving),
         Err(error) if error.code() == Code::Busy || store.location().file().is_none() => return Err(error),
         Err(error) => {
-            // The disk may be read-only. Then nobody can replace the database either, so retry until the disk is
-            // writable.
+            // The disk may be read-only. Then nobody can replace the database either, so the server starts anyway, and
+            // retries until the disk is writable.
             tracing::warn!(%error, "cannot record that this server is running");
             let (store, waiting) = (store.clone(), Arc::downgrade(&announced));
             spawn("announce", move || {

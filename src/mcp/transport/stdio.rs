@@ -1,8 +1,8 @@
 //! Serves MCP over standard input and output.
 //!
-//! One thread reads lines, and writes the answers of mcpkg's fast path ([`Front`]). rmcp runs on its own runtime. Its
-//! answers go through a bounded queue to a thread that writes them. A lock protects the output, and nothing else writes
-//! to it. A client that stops reading blocks only these two threads.
+//! One thread reads lines, and writes the answers of mcpkg's fast path ([`Front`]). rmcp runs on its own runtime, and
+//! its answers go through a bounded queue to a second thread, which writes them. Only these two threads write to the
+//! output, under a lock. A client that stops reading blocks only these two threads.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};

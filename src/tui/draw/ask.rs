@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &Level, form: &Form, is_typing: bool, 
             lines.push(Line::from(Drawn::styled(format!("    {}{values}", field.about), style(Tone::Dim))));
         }
     }
-    // The fields leave at least half of the panel to the agent's reports, however long the request is.
+    // Once the agent has reported something, the fields take at most half of the panel, however long the request is.
     let most = if reports.is_empty() { area.height } else { area.height / 2 };
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(most);
     let [fields, rule, below] =
@@ -219,7 +219,7 @@ mod tests {
             app.update(Message::Reported(call.clone(), Box::new(reply), 0));
             assert_eq!(app.level().place == Place::DraftDiff("d1".to_owned(), Vec::new()), stayed);
             press(&mut app, if stayed { KeyCode::Esc } else { KeyCode::Char('5') });
-            // The report in the panel opens the draft.
+            // In the panel, `G` and Enter open the reported draft.
             press(&mut app, KeyCode::Char('G'));
             press(&mut app, KeyCode::Enter);
             assert_eq!(app.level().place, Place::DraftDiff("d1".to_owned(), Vec::new()));

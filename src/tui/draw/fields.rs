@@ -137,7 +137,7 @@ pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bo
         ));
         let mut room = width.saturating_sub(names + 3);
         for (at, cell) in pick.cells.iter().enumerate().skip(1).filter(|(_, cell)| !cell.text().is_empty()) {
-            // The kinds are a column, so that what follows them is aligned.
+            // The kinds are padded to one width, so that the text after them is aligned.
             let least = if at == 1 { kinds } else { 0 };
             let text = format!(" {:<least$} ", cell.text());
             is_cut |= is_marked && text.trim_end().width() > room;

@@ -43,13 +43,13 @@ pub(super) fn open(app: &App) -> &Editor {
     app.level().editor.as_deref().expect("an editor")
 }
 
-/// Sends the editor the result of work on its current text.
+/// Sends the editor a result for its current text.
 fn answer(app: &mut App, result: Edited) -> Vec<Task> {
     let version = open(app).version();
     app.update(Message::Edited(version, result))
 }
 
-/// Returns an editor that has its plan.
+/// Returns an editor whose plan has arrived.
 pub(super) fn planned() -> App {
     let mut app = editor();
     let lines = vec![
@@ -82,7 +82,7 @@ pub(super) fn picks(app: &mut App) {
     answer(app, Edited::Picked(*number, Ok(picker::of(&data, spot, ""))));
 }
 
-/// Reports to the editor that somebody else has saved the workflow in the meantime.
+/// Reports to the editor that somebody else has saved the workflow.
 fn overtake(app: &mut App) {
     let text = open(app).text();
     let versions = Versions {
@@ -237,7 +237,7 @@ fn tab_completes_while_typing() {
     answer(&mut app, Edited::Picked(*number, Ok(picker::of(&data, spot, ""))));
     assert!(open(&app).text().contains("region: ${{ inputs.region }}\n"), "{}", open(&app).text());
     assert_eq!(open(&app).cursor(), (8, 32));
-    // F6 lists what fits, and esc closes only the list.
+    // F6 lists the values that fit, and esc closes only the list.
     let tasks = press(&mut app, KeyCode::F(6));
     let [Task::Work(_, _, Work::Suggest { number, .. })] = &tasks[..] else { panic!("a picker was asked for") };
     answer(&mut app, Edited::Picked(*number, Ok(picker::of(&data, &Spot::Cursor(8, 32), ""))));

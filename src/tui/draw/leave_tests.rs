@@ -17,7 +17,7 @@ use crate::tui::app::{App, Typing};
 use crate::tui::level::Shown;
 use crate::tui::message::{Copied, Edited, Message, Task};
 
-/// Returns an editor on the workflows' stack, with a line that is not saved.
+/// Returns an editor on the workflows' stack, with an unsaved change.
 fn changed() -> App {
     let mut app = editor();
     press(&mut app, KeyCode::Char('f'));
@@ -42,7 +42,7 @@ fn throwing_a_text_away_shows_what_is_lost_and_takes_y() {
         press(&mut app, key);
         assert!(is_open(&app) && app.level().is_unsaved(), "{key:?}");
     }
-    // No key that was pressed before the question was drawn answers it.
+    // A key that was pressed before the question was drawn does not answer it.
     press(&mut app, KeyCode::Char('D'));
     press(&mut app, KeyCode::Char('y'));
     press(&mut app, KeyCode::Esc);

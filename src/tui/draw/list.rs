@@ -12,10 +12,10 @@ use super::look::{GAP, NARROW, cut, cut_cell, padded, style};
 use super::{prose, text};
 use crate::tui::level::Level;
 
-/// The least width of a column that was shortened. A narrower column would not be readable.
+/// The least width of a shortened column, if the list shows more than one. A narrower column would not be readable.
 const LEAST: usize = 10;
 
-/// A list has many columns if it has at least this number.
+/// On a narrow screen, a list with at least this many columns takes two screen rows for each of its rows.
 const MANY: usize = 3;
 
 /// Draws a level's list. Returns the height of a page in rows.
@@ -144,8 +144,8 @@ pub fn natural(found: &List) -> u16 {
     u16::try_from(columns.max(headings.max().unwrap_or(0))).unwrap_or(u16::MAX)
 }
 
-/// Returns the widths of the columns. Each is as wide as its content. If the total is too wide, the widest columns
-/// shrink first, and the last columns are left out if too little of any would be left.
+/// Returns the widths of the columns. Each column is as wide as its content. If they do not all fit, the widest ones
+/// shrink first. If a column would then be too narrow to read, the last column gets the width 0, which leaves it out.
 fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
     let count =
         rows.iter().filter(|row| !row.is_heading).map(|row| row.cells.len()).max().unwrap_or(0).max(columns.len());

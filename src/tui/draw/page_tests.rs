@@ -14,7 +14,7 @@ fn row(name: &str) -> Row {
     Row { id: name.to_owned(), cells: vec![Span::plain(name)], ..Row::default() }
 }
 
-/// Returns a screen with this many rows and, if there are others, a row that loads them.
+/// Returns a screen with this many rows and, if `has_more`, one more row, which loads further ones.
 fn screen(rows: usize, has_more: bool) -> Box<Screen> {
     let mut rows: Vec<Row> = (0..rows).map(|at| row(&format!("row-{at:04}"))).collect();
     rows.extend(has_more.then(|| Row {

@@ -71,7 +71,7 @@ fn row(row: &Row, widths: &[usize], is_marked: bool, width: u16, is_ascii: bool)
         first.push(Drawn::styled(" ".repeat(GAP), look));
     }
     let beside = 2 + widths.iter().map(|width| width + GAP).sum::<usize>();
-    // On a narrow screen, prose that needs several rows has them to itself.
+    // On a narrow screen, prose that does not fit next to the other cells goes below them.
     let is_below = width < NARROW && beside + prose.text().width() > all;
     let indent = if is_below { INDENT } else { beside };
     let room = u16::try_from(all.saturating_sub(indent) + 1).unwrap_or(width);

@@ -129,7 +129,7 @@ impl Ground {
         rows.iter().map(|row| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned)).collect()
     }
 
-    /// Loads a place as its screen, without the path of the scratch folder.
+    /// Loads the screen of a place, with placeholders for values that differ from run to run.
     fn load(&self, place: &Place) -> Screen {
         let mut screen = match place {
             Place::Inbox => mcpkg_console::inbox::screen(&self.person, Some(&Default::default())),

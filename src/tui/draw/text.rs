@@ -35,8 +35,8 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
     lines.iter().map(|line| wrapped(line, width, is_ascii).len()).sum()
 }
 
-/// Wraps a line at the width, between words. A quoted line keeps all its blanks, and is cut at the width where there are
-/// none. Each row of a quoted line starts with a bar, so that quoted text cannot imitate the console's own text.
+/// Wraps a line at the width, between words. A quoted line keeps all its blanks, and its long words are cut at the
+/// width. Each row of a quoted line starts with a bar, so that quoted text cannot imitate the console's own text.
 pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     let marked;
     let line = match marks_words(is_ascii) && line.spans.iter().any(|span| span.tone == Tone::Changed) {
@@ -79,12 +79,12 @@ fn marks_words(is_ascii: bool) -> bool {
     is_ascii || Colored::ansi_color_disabled_memoized()
 }
 
-/// A quoted row ends between words only if that fills at least this part of its width. So a long word, such as a JSON text,
-/// begins on the row of the words before it.
+/// A quoted row ends between words only if that fills at least a third (1/[`FILLED`]) of its width. So a long word,
+/// such as a JSON text, begins on the row of the words before it.
 const FILLED: usize = 3;
 
-/// Returns the end of the row that starts at `from`: after the last word that fits. In a quoted line, the blank after that
-/// word is on the same row.
+/// Returns the end of the row that starts at `from`: after the last word that fits, or inside a long word. In a quoted
+/// line, the blank after the last word is on the same row.
 fn row_end(cells: &[(char, Tone)], from: usize, room: usize, is_quoted: bool) -> usize {
     let mut used = 0;
     for (at, (c, _)) in cells.iter().enumerate().skip(from) {

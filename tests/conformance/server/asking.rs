@@ -7,7 +7,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-/// Calls one of these tools. Returns `None` for other names.
+/// Calls one of the tools of this file. Returns `None` for other names.
 pub async fn call(
     name: &str,
     arguments: &Value,

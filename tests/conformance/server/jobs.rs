@@ -25,18 +25,18 @@ pub fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Returns whether `name` is one of these tools.
+/// Returns whether `name` is one of [`tools`].
 pub fn has(name: &str) -> bool {
     tools().iter().any(|tool| tool.name == name)
 }
 
-/// Returns the answer of these tools. `talk` answers calls that are not tasks.
+/// Returns the answer of one of [`tools`]. `talk` answers the calls that are not tasks.
 pub fn answer(talk: Arc<Talk<CallToolRequestParams, CallToolResponse>>) -> Answer {
     let run = |request, task| -> Pending<CallToolResult> { Box::pin(run(request, task)) };
     Answer::Task(Arc::new(TaskTool { support: Box::new(support), talk, run: Box::new(run) }))
 }
 
-/// Returns whether a call is a task.
+/// Returns whether a call has to be a task, may be one, or cannot be one.
 fn support(request: &CallToolRequestParams) -> TaskSupport {
     match request.name.as_ref() {
         "slow_compute" => TaskSupport::Optional,
