@@ -13,7 +13,7 @@ use super::{AUTHOR, World, insert, names, project};
 use crate::support::eventually;
 use crate::support::postgres::Server;
 
-/// The number of the writers' lock: `WRITERS` in `crates/store/src/engine/postgres/lock/mod.rs`.
+/// The number of the lock of writers, as in `store/engine/postgres/lock/mod.rs`.
 const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 #[test]

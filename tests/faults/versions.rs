@@ -33,7 +33,7 @@ fn a_newer_database_names_the_version_to_install() {
     alter(&scratch, "PRAGMA user_version = 99");
     for (upgraded_by, hint) in [
         ("9.1.0", "hint: install mcpkg 9.1.0 or newer, which upgraded this database, or restore a backup"),
-        // The first is older than this version, and the second is not a version.
+        // The next one is older than this version, and the one after it is not a version.
         ("0.0.9", "hint: use a newer version of mcpkg, or restore a backup"),
         ("9.1.0 from elsewhere", "hint: use a newer version of mcpkg, or restore a backup"),
         ("+9.1.00", "hint: install mcpkg 9.1.0 or newer"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ground, Tree};
 
-/// Returns the operation and path of each change. Paths are relative to the root.
+/// Returns the operation, the path and the kind of update of each change. Paths are relative to the root.
 fn changes(data: &Value) -> Vec<String> {
     let line = |change: &Value| {
         let word = |key: &str| change[key].as_str().unwrap_or_default().to_owned();

@@ -35,7 +35,7 @@ fn a_shell_edit_reaches_running_servers() {
     let id = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
     assert_eq!(id, &json!(listen), "{told}");
     assert_eq!(legacy.result("prompts/list", json!({}))["prompts"][0]["name"], "a");
-    // The listen stream gets only the notifications that it asked for.
+    // The newer client gets only the notifications that it asked for.
     scratch.ok(&["resource", "create", "r", "file:///r", "x"]);
     legacy.notification(RESOURCES);
     assert_eq!(notifications(&mut modern), Vec::<String>::new());
@@ -46,7 +46,7 @@ fn a_shell_edit_reaches_running_servers() {
     both.dedup();
     assert_eq!(both, [PROMPTS, RESOURCES]);
     modern.notification(PROMPTS);
-    // At the end of the input, an open stream gets its final result.
+    // When the client closes its input, its open `subscriptions/listen` request gets its result.
     modern.close_input();
     assert!(modern.answer(&json!(listen))["result"].is_object());
     assert!(modern.ended().success());

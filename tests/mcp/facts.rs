@@ -162,7 +162,7 @@ fn a_failed_deletion_by_an_agent_never_suggests_another_item() {
         assert!(!failed.contains("did you mean"), "{tool}: {failed}");
     }
     client.finish();
-    // At the shell, the hint is allowed, because a person is asked before anything is deleted.
+    // At the shell, the error may suggest a name, because a person is asked before anything is deleted.
     let ran = scratch.run(&["prompt", "delete", "reviw"]);
     assert!(ran.stderr.contains("did you mean 'review'?"), "{ran}");
 }
