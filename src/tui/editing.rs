@@ -31,7 +31,7 @@ impl App {
         }
     }
 
-    /// Handles a key of the editor while its lower pane shows neither a question nor a picker.
+    /// Handles a key that the editor's lower pane does not use.
     pub(super) fn plain_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let (page, is_read_only) = (isize::try_from(self.page.max(1)).unwrap_or(1), self.is_read_only);
         let Some(editor) = self.open_editor() else { return false };
@@ -366,7 +366,7 @@ impl App {
         }
     }
 
-    /// Fixes the finding at the cursor. The cursor stays where it is if there is no finding, or no certain fix.
+    /// Applies the fix of the current finding, or says why nothing can be fixed.
     fn fix(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {

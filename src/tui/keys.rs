@@ -239,7 +239,7 @@ impl App {
         }
     }
 
-    /// Handles a key outside of questions, typing and the editor.
+    /// Handles a key that is not used by a question, by typing or by the editor.
     fn screen_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if is_control(key, 'p') {
             return self.open(Place::Palette, tasks);

@@ -35,7 +35,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads that load screens, survey this machine, check texts and watch the database.
+    /// Starts the threads that load screens, survey this machine, check and plan texts, and watch the database.
     pub fn start(context: Context, messages: &Sender<Message>) -> Self {
         let aside = context.clone();
         let quiet = Context { progress: Arc::new(|_, _, _| {}), say: Arc::new(|_| {}), ..context.clone() };

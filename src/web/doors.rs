@@ -1,4 +1,5 @@
-//! Checks every request before a page handles it: the host, the origin, the session, and the secret of a form.
+//! Checks every request before a page handles it: the host, the session and, for a form, its origin and the session's
+//! secret.
 //!
 //! A browser sends a host's cookies to every port of that host, and any web page can send forms to this machine. So the
 //! console of `mcpkg console --web` has a host name that no other server uses, and every console accepts forms only

@@ -28,7 +28,8 @@ pub struct Drawing<'a> {
     pub is_read_only: bool,
 }
 
-/// Returns whether an action is a button, which posts a form. All other actions are links.
+/// Returns whether an action is a button, which posts a form. All other actions are links, except [`Does::Note`], which
+/// is a text field.
 pub fn is_posted(action: &Action) -> bool {
     matches!(action.does, Does::Call(_) | Does::Review(_))
 }

@@ -18,7 +18,7 @@ use super::link::{self, LINK};
 /// The header of requests that the script of a page sends by itself, without an action of the user.
 const LIVE: &str = "mcpkg-live";
 
-/// How long a session lasts without a request, in milliseconds.
+/// How long a session lasts after the last request that the user made, in milliseconds.
 const IDLE: Millis = 12 * 60 * 60 * 1000;
 
 /// The session of a signed-in browser.
@@ -57,7 +57,8 @@ struct Server {
     approved: Approved,
 }
 
-/// The links and sessions. They are kept in memory only, keyed by the SHA-256 of a link's token or a session's cookie.
+/// The sessions, and the links of `mcpkg console --web`. They are kept in memory only, keyed by the SHA-256 of a
+/// session's cookie or a link's token.
 #[derive(Default)]
 struct Inside {
     /// The unused links, and when each expires.

@@ -1,4 +1,4 @@
-//! Tests of what commands print.
+//! Tests of the commands for projects, prompts, resources, searches and backups, and of what they print.
 
 use insta::assert_snapshot;
 

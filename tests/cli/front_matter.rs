@@ -1,4 +1,5 @@
-//! Tests that prompts keep the front matter of their files: it is shown, edited and removed.
+//! Tests that prompts keep the front matter of their files, which is shown, edited and removed. Also tests imports of
+//! ignored files.
 
 use crate::support::{Ran, Scratch};
 

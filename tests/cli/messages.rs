@@ -1,4 +1,4 @@
-//! Tests of messages: their commands work as printed, and texts cannot control the terminal.
+//! Tests of hints, of texts that cannot control the terminal, and of imports of skills and of files with unusual names.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Fixes a mistake in an agent's draft, and saves it as a workflow.
+//! Tests fixing a mistake in an agent's draft with one key, and editing a text in the user's own editor.
 
 use serde_json::json;
 

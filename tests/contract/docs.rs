@@ -1,4 +1,5 @@
-//! Writes docs/reference with `UPDATE_DOCS=1 cargo test docs`. Otherwise checks that it is current.
+//! Writes the generated pages in docs/reference with `UPDATE_DOCS=1 cargo test docs`. Otherwise checks that they are
+//! current.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Tests of the rules in docs/architecture.md: which module may import which, and where some names may be used.
+//! Tests of the rules in docs/architecture.md: which module may import which, where some names may be used, and how
+//! large files and folders are.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Tests of the table of operations, the contracts' schemas, the generated docs, and the rules about imports.
+//! Tests of the table of operations, the contracts' schemas, the docs, the files in packaging/, and the rules for the
+//! sources.
 
 mod circles;
 mod code_map;

@@ -1,4 +1,5 @@
-//! Tests the two-stage flow of contract 000: every refusal, its message, and that it changes nothing.
+//! Tests a plan and its confirmation with a token, as in contract 000: every refusal, its message, and that it changes
+//! nothing.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error};

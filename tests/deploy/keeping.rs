@@ -1,5 +1,5 @@
-//! Tests what is kept: snapshots when others are pruned, original files forever, and a project while its files are
-//! deployed.
+//! Tests pruning of snapshots, which keeps original files, deletion of a project with deployed files, and decisions on
+//! proposals.
 
 use serde_json::json;
 

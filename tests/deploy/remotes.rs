@@ -1,5 +1,4 @@
-//! Tests git sources whose remote does not answer: other calls do not wait for them, and the processes started for them
-//! end.
+//! Tests git sources whose remote does not answer: other calls go on, and the processes that were started to fetch end.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

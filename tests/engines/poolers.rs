@@ -1,4 +1,4 @@
-//! Tests with a pooler between mcpkg and the server.
+//! Tests with a pooler between mcpkg and the server, and of connections that nobody uses.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

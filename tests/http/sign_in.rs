@@ -183,7 +183,7 @@ fn an_expired_or_foreign_token_does_not_count_as_a_guess() {
     let last = (0..30).map(|_| ground.ask("/mcp", &forged).status).last();
     assert_eq!(last, Some(429));
     assert_eq!(ground.ask("/mcp", &ground.token("/mcp", &["platform"])).status, 200);
-    // On a server without an issuer, a token does not count as a guess either.
+    // On a server without an issuer, no token counts as a guess.
     let plain = Http::start(&ground.scratch, &["--require-key"]);
     let refused = (0..30).map(|_| plain.send(&with(http::modern("/mcp", "prompts/list", json!({})), &expired)).status);
     assert!(refused.collect::<Vec<_>>().iter().all(|status| *status == 401));

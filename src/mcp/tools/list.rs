@@ -29,7 +29,8 @@ const LIST: &str = "tools";
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
-/// An operation and the three forms in which tools/list can show it.
+/// An operation as a tool, in three forms: the reference page has the complete one, and a server lists one of the
+/// others.
 struct Described {
     entry: &'static Entry,
     /// The complete form.

@@ -175,8 +175,9 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
     }
 }
 
-/// Returns the line of keys: at most five of this screen, the help key and, if there is room, the filter and palette keys. While
-/// the user types, returns the keys that end or help typing.
+/// Returns the line of keys: the first keys of this screen, the help key and, if there is room, the filter and palette
+/// keys. While the user types, returns the keys that end or help typing. While an editor asks a question, returns only
+/// the key that scrolls.
 fn keys(app: &App, width: usize) -> Line<'static> {
     let typing = |text: &str| {
         Line::from(vec![

@@ -14,7 +14,7 @@ use super::text;
 /// How far the prose is indented if it has rows of its own.
 const INDENT: usize = 4;
 
-/// Draws the rows, scrolled so that the marked one is visible. Returns the number of rows on the screen.
+/// Draws the rows, scrolled so that the marked one is visible. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
     let named = rows.iter().filter(|row| !row.is_heading).map(|row| head(row).iter().map(|cell| cell.text().width()));
     let widths = named.fold(Vec::new(), |mut widths: Vec<usize>, cells| {
