@@ -81,8 +81,8 @@ pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
     }
 }
 
-/// Returns a hash of the texts and the revision that an editor was opened with. It differs if somebody else has changed
-/// them since.
+/// Returns a hash of the texts and the revision that an editor was opened with. A later hash differs if somebody else
+/// has changed the workflow since.
 pub fn base(document: &Document) -> String {
     sha256::hex(format!("{}\n{}\n{}", document.revision, document.saved, document.text))
 }

@@ -16,7 +16,7 @@ use super::text::{lines, shown};
 pub struct Page<'a> {
     pub status: StatusCode,
     pub title: &'a str,
-    /// The session. Before signing in, there is none, and the page has no navigation.
+    /// The session; `None` before signing in. The page then has no navigation.
     pub session: Option<&'a Session>,
     /// The place that the page shows, if it shows one.
     pub place: Option<&'a Place>,

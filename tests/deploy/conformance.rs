@@ -4,7 +4,7 @@
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
 
-/// A target, the files that it gets, and the path of a file that nobody deployed, which must be reported as drift.
+/// A target, the files that it gets, and the path of a stray file, which must be reported as drift.
 pub struct Case {
     /// The target's line in `agentpack.yaml`, or the target's name for a project.
     pub target: &'static str,
@@ -36,7 +36,7 @@ pub trait Origin {
     /// Removes modules: from a project, the command; from a config repo, the command and the prompt, and for Cursor also
     /// one of the instructions.
     fn remove(&self);
-    /// Proposes the edits and accepts the proposals.
+    /// Proposes the edits. Then accepts the proposals or, for a config repo, merges the proposed branch.
     fn evolve(&self);
 }
 

@@ -196,7 +196,7 @@ fn a_rule_for_a_folder_is_written_to_the_folders_agents_md_for_codex() {
     }
     place.deploy(&["--adopt"]);
     assert!(!place.exists("root/.claude/rules") && place.read("root/tests/AGENTS.md").contains("Type it.\n"));
-    // Codex gets no rule whose glob is not exactly a folder below the root that a deploy may write to.
+    // None of these globs is a folder that a deploy may write to, so Codex does not get the rule.
     for glob in ["src/*/**", "../up/**", "/etc/**", "**", "src", ".git/**", "tests/CLAUDE.md/**"] {
         place.applies("instructions:py", &["--globs", glob]);
         assert_eq!(place.left_out(&["--target", "codex"]), ["codex not_a_folder"], "{glob}");

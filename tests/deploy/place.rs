@@ -45,7 +45,8 @@ impl Place {
         place
     }
 
-    /// Creates a place with a config repo with these target lines and modules, such as `("instructions:a", "Text\n")`.
+    /// Creates a place and a config repo that has these target lines and modules, such as `("instructions:a", "Text
+    /// ")`.
     pub fn with_repo(targets: &[&str], modules: &[(&str, &str)]) -> Self {
         let place = Self::new();
         place.declare(targets, modules);

@@ -281,7 +281,7 @@ fn a_live_task_is_not_called_failed() {
     }
 }
 
-/// A run of a killed process is distinguished from one whose process cannot be seen.
+/// The machine of the killed process knows that its run was interrupted. Other machines cannot see the process.
 #[test]
 fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
     let Some(server) = server() else { return };

@@ -75,8 +75,8 @@ impl Proxy {
     }
 }
 
-/// Connects a client to a server that is ready, and copies the bytes in both directions. Waits until a server is ready. Tries another
-/// server only if the connection to the first one fails.
+/// Waits until a server is ready, connects the client to it, and copies the bytes in both directions. Tries another
+/// server that is ready only if the connection fails.
 fn pass(client: TcpStream, backends: &Mutex<Vec<Backend>>, turn: usize) {
     let server = in_time("a server is ready", || {
         let backends = backends.lock().expect("the servers").clone();

@@ -136,7 +136,7 @@ fn kill_9_at_each_step_of_add_leaves_none_of_it_or_all() {
 }
 
 #[test]
-fn kill_9_at_each_step_of_update_leaves_what_was_or_what_is() {
+fn kill_9_at_each_step_of_update_leaves_the_old_or_the_new_state() {
     let upstream = upstream();
     let before = upstream.git(&["rev-parse", "HEAD"]);
     let bare = upstream.bare().display().to_string();

@@ -129,7 +129,7 @@ const DATABASE: [(&str, RangeInclusive<usize>, usize); 3] =
     [("pwrite64", 1..=200, 1), ("fdatasync", 1..=20, 1), ("ftruncate", 1..=5, 1)];
 
 #[test]
-fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_what_was_or_what_is() {
+fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_the_old_or_the_new_state() {
     let homes = Homes::new();
     if !homes.user.is_file() {
         return;
@@ -151,7 +151,7 @@ fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_what_was_or_what_i
 }
 
 #[test]
-fn kill_9_at_each_step_of_an_install_that_builds_leaves_what_was_or_what_is() {
+fn kill_9_at_each_step_of_an_install_that_builds_leaves_the_old_or_the_new_state() {
     let homes = Homes::new();
     if !homes.user.is_file() {
         return;
@@ -197,7 +197,7 @@ fn kill_9_at_each_step_of_an_install_of_a_lock_leaves_all_of_it_or_nothing() {
 }
 
 #[test]
-fn kill_9_at_each_step_of_publish_leaves_what_was_or_what_is() {
+fn kill_9_at_each_step_of_publish_leaves_the_old_or_the_new_state() {
     let homes = Homes::new();
     if !homes.user.is_file() {
         return;
@@ -230,7 +230,7 @@ fn kill_9_at_each_step_of_publish_leaves_what_was_or_what_is() {
 }
 
 #[test]
-fn an_index_that_was_left_behind_is_brought_up_by_the_next_change() {
+fn an_outdated_index_is_completed_by_the_next_change() {
     let homes = Homes::new();
     homes.publish(TOOL, "1.0.0");
     let registry = homes.folder("team");

@@ -7,8 +7,8 @@ use crate::support::{Http, Request, Scratch, http, memory};
 /// The number of sessions that clients abandon in each round.
 const LEFT: u64 = 200;
 
-/// Waits until unused sessions rest: after two seconds without a request, the server frees their memory. It checks for
-/// such sessions every second.
+/// Waits until idle sessions rest. The server frees the memory of a session two seconds after its last request, and
+/// looks for such sessions every second.
 fn pause() {
     std::thread::sleep(std::time::Duration::from_secs(4));
 }
