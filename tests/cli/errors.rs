@@ -111,7 +111,7 @@ fn usage_errors_exit_2_and_suggest() {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
     }
-    // After a noun with subcommands that have commands of this name, the tip suggests only those.
+    // After the noun `gate`, the tip suggests only commands that begin with `gate`.
     let refused = scratch.run(&["gate", "list"]).to_string();
     assert!(
         refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),

@@ -17,7 +17,7 @@ fn shell(scratch: &Scratch) -> PathBuf {
     path
 }
 
-/// Writes an agent's entry that runs a script with the shell of [`shell`].
+/// Writes an agent's entry that runs a script with the link that [`shell`] creates.
 fn scripted(ground: &Ground, agent: &str, script: &str) {
     let path = shell(&ground.scratch);
     let case = cases().into_iter().find(|case| case.agent == agent).expect("an agent");
@@ -138,7 +138,7 @@ fn web(answers: Vec<String>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
     (port, server)
 }
 
-/// Reads a whole request. Fails if the client only connects, to see whether the port is open.
+/// Reads a whole request. Fails if the client connects without sending one, as it does to see whether the port is open.
 fn read_request(reader: &mut impl BufRead) -> std::io::Result<String> {
     let (mut text, mut length) = (String::new(), 0);
     loop {

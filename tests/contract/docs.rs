@@ -168,7 +168,7 @@ fn docs_of_the_tools_are_current() {
             writeln!(page, "\nstructuredContent:\n\n```json\n{output:#}\n```").expect("text");
         }
     }
-    // Join the first line of each tool with the part about the shell.
+    // The first line of a tool is written in two parts, so join them.
     check("tools.md", &page.replace("`\n;", "`;"));
 }
 

@@ -9,7 +9,7 @@ pub struct Case {
     /// The target's line in `agentpack.yaml`, or the target's name for a project.
     pub target: &'static str,
     pub files: &'static [&'static str],
-    /// The files of the module that the story removes.
+    /// The files that are deleted when the story removes modules.
     pub removed: &'static [&'static str],
     pub stray: &'static str,
 }

@@ -171,7 +171,7 @@ fn an_apply_without_a_token_asks_the_user_if_the_client_supports_it() {
     let envelope = checked("deploy_apply", &client.answer(&json!(id))["result"]);
     assert_eq!(envelope["data"]["applied"], true, "{envelope:#}");
     assert_ne!(place.tree(), before);
-    // The deploy contract (000) refuses a call without `yes` first, without asking anybody.
+    // The deploy contract (000) requires `yes`. Without it, the call is refused before anybody is asked.
     let refused = client.result("tools/call", json!({ "name": "deploy_apply", "arguments": {} }));
     assert_eq!(checked("deploy_apply", &refused)["errors"][0]["code"], "E_CONFIRM_REQUIRED");
     client.finish();

@@ -44,7 +44,7 @@ fn outside_a_deploy_root_doctor_checks_the_rest_and_says_what_it_skipped() {
     assert!(action.contains("--root DIR"), "{action}");
     // Skipping a check is not a problem.
     assert_eq!(at_home(&place, &["--check"]).status, 0);
-    // The MCP tool `doctor` checks only the folders, so it fails.
+    // The MCP tool `doctor` checks only the deploy folders, so it fails without one.
     let mut client = Client::spawn(place.command().current_dir(place.home()).arg("serve")).shake_hands("2025-06-18");
     tool_refused(&mut client, "doctor", json!({}), "E_ROOT_REQUIRED");
     client.finish();

@@ -13,7 +13,7 @@ use crate::support::{Client, at_a_terminal, eventually, signal, skipped};
 /// The number of plans that hang at once: even a machine with two processors must cope with them.
 const HUNG: usize = 4;
 
-/// The number of hanging plans of one client that run at once.
+/// How many hanging plans of one client run at once. Further ones wait for a thread.
 const THREADS: usize = 8;
 
 /// Returns a place with a project, a config repo with a git source, and a git that hangs together with a child process.

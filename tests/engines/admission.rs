@@ -45,7 +45,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Returns one read of each kind. With `again`, each is different from all reads before.
+/// Returns one read of each kind. With `again`, each has a token of its own, so that it differs from all earlier reads.
 fn reads(path: &str, key: Option<&str>, again: bool) -> [Request; 4] {
     let calls = [
         ("prompts/get", json!({ "name": "greet" })),

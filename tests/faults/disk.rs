@@ -232,8 +232,8 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         mode(scratch.path(), folder);
         assert_read_only(&scratch, nobody);
     }
-    // The owner can write. A server without write access reads the file as if nobody wrote it, but still has to serve
-    // what the owner wrote, and no mixture of states.
+    // The owner can write. A server without write access opens the file as if nobody wrote to it. It must still serve
+    // what the owner wrote, and never a mixture of old and new.
     mode(&scratch.db(), 0o644);
     let mut reader = Client::spawn(scratch.command_under(nobody).arg("serve")).shake_hands("2025-06-18");
     let mut read = || {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Http, Request, Scratch, eventually, http};
 
-/// A number of commands that is enough for a deploy to send progress.
+/// Enough commands for a deploy to send progress.
 const NOTICED: usize = 1000;
 
-/// A number of commands whose deploy takes longer than stopping the server once it has begun to write.
+/// Enough commands to cancel a deploy before it ends.
 const COMMANDS: usize = 2000;
 
 /// A project with many commands and one rule, the folder to deploy them to, and a server.

@@ -213,7 +213,7 @@ fn every_agent_loads_cursors_rules_once_and_nothing_needs_adopt() {
     assert_eq!(ground.read("GEMINI.md").lines().nth(1), Some("@AGENTS.override.md"));
     // Copilot reads GEMINI.md too, but follows no import in it.
     assert_eq!(times(&ground, &["GEMINI.md"]), [0; 4]);
-    // The imported files are unchanged.
+    // The files that are imported are unchanged.
     assert_eq!(own.map(|name| ground.read(name)), before);
     assert_eq!(ground.read("CLAUDE.md"), "Use British spelling.\n");
     assert!(ground.read(".claude/rules/js.md").starts_with("---\npaths:\n  - \"**/*.js\"\n---\n"));

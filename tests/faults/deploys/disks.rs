@@ -113,8 +113,8 @@ fn a_path_that_is_as_long_as_the_disk_takes_is_written_and_a_longer_one_refused(
     for (longest, is_taken) in [(4090, true), (4106, false)] {
         let big = Big::new();
         let root = big.ground.root().canonicalize().expect("a root").join(".claude/skills/big");
-        // Linux accepts paths of up to 4095 bytes. A file's temporary name is longer than its own name, but it does not
-        // count: the file is created relative to its open folder.
+        // Linux accepts paths of up to 4095 bytes. Only the length of a file's final path counts. Its temporary name is
+        // longer, but the temporary file is created relative to its open folder.
         let mut room = longest - root.as_os_str().len();
         let mut script = "cd modules/big".to_owned();
         while room > 20 {

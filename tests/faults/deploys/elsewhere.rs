@@ -76,7 +76,7 @@ fn journal(ground: &Ground, state: State, files: impl FnOnce(&Db<'_>) -> Vec<Fil
     written.expect("a journal");
 }
 
-/// Commands of each kind.
+/// Commands of several kinds.
 const COMMANDS: [&[&str]; 12] = [
     &["prompt", "list"],
     &["check"],

@@ -3,7 +3,7 @@
 use super::{Big, counts, deployed, summary};
 use crate::support::{finds, runs_all, skipped};
 
-/// Different commands. Each of them finds and settles an interrupted deploy.
+/// Commands of several kinds. Each of them finds and settles an interrupted deploy.
 const NEXT: [&[&str]; 7] = [
     &["prompt", "list"],
     &["plan", "--repo", "../../repo"],

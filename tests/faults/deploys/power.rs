@@ -13,7 +13,7 @@ enum Holds {
     All,
 }
 
-/// The disks to test: each file system with only the files, and one with the database too.
+/// The disks to test: ext4 and xfs with only the files, and ext4 with the database too.
 const DISKS: [(&str, Holds); 3] = [("ext4", Holds::Files), ("xfs", Holds::Files), ("ext4", Holds::All)];
 
 /// Returns a disk with a ground on it.
