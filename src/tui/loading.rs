@@ -68,8 +68,7 @@ impl App {
         }
     }
 
-    /// Loads the inbox again and, if the screen follows the database, the screen and its preview. Called after a
-    /// commit, or after a change of what is marked as reviewed.
+    /// Loads the inbox again and, if the screen follows the database, the screen and its preview.
     pub(super) fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();
