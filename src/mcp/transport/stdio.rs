@@ -1,8 +1,8 @@
 //! Serves MCP over standard input and output.
 //!
-//! One thread reads lines, and writes the answers of mcpkg's fast path ([`Front`]). rmcp runs on its own runtime, and
-//! its answers go through a bounded queue to a second thread, which writes them. Only these two threads write to the
-//! output, under a lock. A client that stops reading blocks only these two threads.
+//! One thread reads lines, and writes the answers of mcpkg's fast path ([`Front`]). rmcp runs on its own runtime. Its
+//! answer to `initialize` is written at once. Its other answers go through a bounded queue to a second thread, which
+//! writes them. A lock protects the output. If the client stops reading, only threads that write to it are blocked.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
