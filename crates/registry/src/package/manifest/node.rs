@@ -89,15 +89,18 @@ impl Node {
 
     /// Follows a JSON Pointer as far as its values exist, and returns the last of these values.
     pub(super) fn below(&self, pointer: &str) -> &Self {
-        pointer.split('/').skip(1).fold(self, |node, part| {
+        let mut node = self;
+        for part in pointer.split('/').skip(1) {
             let key = part.replace("~1", "/").replace("~0", "~");
             let next = match &node.value {
                 Tree::Mapping(pairs) => pairs.iter().find(|pair| pair.key == key).map(|pair| &pair.node),
                 Tree::List(list) => key.parse::<usize>().ok().and_then(|index| list.get(index)),
                 Tree::Scalar(_) => None,
             };
-            next.unwrap_or(node)
-        })
+            let Some(next) = next else { break };
+            node = next;
+        }
+        node
     }
 
     pub(super) fn is_null(&self) -> bool {
@@ -226,6 +229,15 @@ mod tests {
         let Tree::Mapping(inner) = &list[0].value else { panic!() };
         assert_eq!((inner[1].at.line, inner[1].at.column), (3, 5));
         assert_eq!((pairs[2].at.line, pairs[2].at.column), (5, 1));
+    }
+
+    #[test]
+    fn a_pointer_ends_at_the_last_value_that_exists() {
+        let node = Node::yaml("enact.yaml", "type: object\nproperties:\n  type: {a: 1}\nitems: [x, y]\n", 0).unwrap();
+        let line = |pointer| node.below(pointer).at.line;
+        assert_eq!([line("/properties/type/a"), line("/items/1"), line("/properties")], [3, 4, 3]);
+        // `type` of the top is not what `/missing/type` names.
+        assert_eq!([line("/missing/type"), line("/items/7/0")], [node.at.line, node.below("/items").at.line]);
     }
 
     #[test]
