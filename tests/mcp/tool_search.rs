@@ -16,7 +16,8 @@ const REQUESTS: &str = include_str!("../fixtures/tool_search.txt");
 /// The tool that a request should find if the right tool is not listed.
 const OTHERWISE: &str = "search_commands";
 
-/// The requests that find another tool, because the parts of a tool's name count more than other words.
+/// The requests for which another tool scores at least as high, because the parts of a tool's name count more than
+/// other words.
 const MISSED: [&str; 4] = ["prompt history revisions", "run workflow", "call api list apps", "restore deleted prompt"];
 
 /// Returns the requests, each with the listed tool that it should find.
@@ -31,8 +32,8 @@ fn requests(tools: &[Value]) -> Vec<(&'static str, &'static str)> {
     requests
 }
 
-/// Returns the score of a tool for a request. The parts of its name count most, then the words of its hint, then those
-/// of its description.
+/// Returns the score of a tool for a request. The parts of the tool's name count most, then the words of its hint, then
+/// the words of its description.
 fn score(request: &str, tool: &Value) -> usize {
     let text = |key: &str| tool[key].as_str().expect(key).to_lowercase();
     let (name, description) = (text("name"), text("description"));

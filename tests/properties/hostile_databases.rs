@@ -1,5 +1,5 @@
-//! Tests with databases from strangers: random rows in every table of a valid file, objects of other programs, and
-//! random bytes in pages. Each command has to end in time and without a bug, and must not write anywhere else.
+//! Tests with databases from strangers: random rows in the tables of a valid file, objects of other programs, and
+//! random bytes in pages. Each command has to end in time and without a bug, and must leave all other files unchanged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::fuzz::{Cases, bounded};
 use crate::support::{Random, Scratch};
 
-/// The limits for every command: the time, and the MiB in addition to an idle process.
+/// The limits for every command: its time, and its memory in MiB in addition to that of an idle process.
 const DEADLINE: Duration = Duration::from_secs(20);
 const MIB: u64 = 384;
 
@@ -45,7 +45,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["project", "delete", "p", "--yes"],
 ];
 
-/// Returns a file with rows in most tables. It is made once.
+/// Returns a valid database with many kinds of rows. It is created once.
 fn valid() -> &'static [u8] {
     static VALID: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     VALID.get_or_init(make)
@@ -195,7 +195,7 @@ fn value(random: &mut Random, world: &str) -> Value {
     }
 }
 
-/// Gives all rows valid checksums, as the migration did.
+/// Gives all rows valid checksums, with the statements of the migration that added checksums.
 fn seal(connection: &Connection) {
     let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
     let checksum = |context: &rusqlite::functions::Context<'_>| {

@@ -14,7 +14,7 @@ use mcpkg_deploy::module::fs_key;
 use crate::support::fuzz::{Cases, Outcome, bounded};
 use crate::support::{Ground, Random, Tree, is_root};
 
-/// The content of every file outside the repo. It must not appear anywhere.
+/// A text in every file of the folder `outside`. It must not get into any output or deployed file.
 const CANARY: &str = "canary-51d0c7";
 
 /// The memory in MiB that a command may use, in addition to an idle process.
@@ -83,7 +83,7 @@ impl Stranger<'_> {
         self.pick(&ODD).replace("OUTSIDE", &self.outside.display().to_string())
     }
 
-    /// Mostly returns `usual`.
+    /// Returns `usual`, or sometimes an odd value if the manifest may be odd.
     fn or_odd(&mut self, usual: impl Into<String>) -> String {
         if self.writes_odd && self.one_in(14) { self.odd() } else { usual.into() }
     }
@@ -129,7 +129,7 @@ impl Stranger<'_> {
         format!("{}:m{number}", self.pick(&KINDS))
     }
 
-    /// Returns levels of aliases, each ten times as large as the level before.
+    /// Returns nested YAML aliases. Each level is ten times as large as the level before.
     fn bomb(&mut self) -> String {
         let mut text = "all: &all\n  l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..2 + self.random.below(9) {
@@ -308,7 +308,7 @@ impl Stranger<'_> {
     }
 }
 
-/// Returns everything below a folder, without following links.
+/// Returns everything below a folder, without following links. After 2,000 entries, it enters no more folders.
 fn everything(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

@@ -322,7 +322,7 @@ fn request(random: &mut Random, sessions: &[String]) -> Vec<u8> {
 /// The way in which a request is sent.
 #[derive(Clone, Copy)]
 struct Manner {
-    /// The offset at which it is split into two writes.
+    /// The offset at which the request is split into two writes.
     split: usize,
     /// Whether the client closes its sending side after the request.
     half_closed: bool,
@@ -330,8 +330,8 @@ struct Manner {
     left: bool,
 }
 
-/// Sends bytes, and returns what comes back until nothing more comes for [`LOOK`]. The server may close the connection
-/// at any time.
+/// Sends bytes, and returns what comes back until nothing more comes for [`LOOK`]. Returns nothing if the client
+/// disconnects first. The server may close the connection at any time.
 fn send(address: SocketAddr, bytes: &[u8], manner: Manner) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("the server takes connections");
     stream.set_read_timeout(Some(LOOK)).expect("a deadline");
@@ -355,7 +355,7 @@ fn send(address: SocketAddr, bytes: &[u8], manner: Manner) -> Vec<u8> {
     answer
 }
 
-/// Checks that an answer, if there is one, reports an error of the client and not of the server.
+/// Checks that an answer, if there is one, reports no fault of the server.
 #[track_caller]
 fn assert_no_fault(request: &[u8], answer: &[u8]) {
     if answer.is_empty() {

@@ -1,7 +1,7 @@
 //! Tests with templates from strangers: the server has to finish each one in limited time and memory, and continue to
 //! answer.
 //!
-//! A grammar makes the templates. It nests, repeats and combines everything that Jinja has, not only what templates may
+//! A grammar makes the templates. It nests, repeats and combines Jinja's syntax, including parts that templates may not
 //! use.
 
 use std::fmt::Write;
@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::support::fuzz::Cases;
 use crate::support::{Client, Random, Scratch, memory, reset_peak};
 
-/// The maximum length of a template in bytes, without the last piece.
+/// A template with this many bytes is not extended any further.
 const LONGEST: usize = 300 << 10;
 
-/// The MiB that the server may use for a template, in addition to what it uses before: three requests with 300 KiB
-/// each, their copies, and 32 MiB for the rendering.
+/// The MiB that the server may use for a template, in addition to what it uses before: the requests, their copies, and
+/// 32 MiB for the rendering.
 const MIB: u64 = 48;
 
 /// The MiB that the server may keep, in addition to its memory after the first template, however many follow: SQLite's

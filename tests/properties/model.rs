@@ -11,7 +11,7 @@ use super::run;
 use super::steps::{Kind, Step, name, perform, project, steps};
 use crate::support::{Scratch, config};
 
-/// A state of an item.
+/// The content of an item at one revision.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     name: String,
@@ -46,8 +46,7 @@ impl Project {
         self.of(kind).iter_mut().find(|item| item.live && item.newest().name == name)
     }
 
-    /// Returns the index of the live item with this name, or else of the item that wrote the last revision under this
-    /// name.
+    /// Returns the index of the live item with this name, or else of the item that last had this name.
     fn had(&mut self, kind: Kind, name: &str, order: &Order) -> Option<usize> {
         let items = self.of(kind);
         items
@@ -57,7 +56,8 @@ impl Project {
     }
 }
 
-/// The revisions of a project in the order in which they were written: the item, and its name.
+/// The revisions of a project in the order in which they were written: the item's kind, its index, and its name at that
+/// time.
 type Order = Vec<(Kind, usize, String)>;
 
 /// The model of the database's content.
@@ -208,7 +208,8 @@ fn assert_agrees(context: &Context, model: &mut Model) {
             let expected = project.had(kind, &name(n), order).map_or(0, |at| project.of(kind)[at].revisions.len());
             assert_eq!(length, expected, "history of {} {}", kind.word(), name(n));
         }
-        // A search for a word finds exactly the items that contain a word with this beginning.
+        // A search for a word finds exactly the items that contain a word with this beginning. Check that for items
+        // with a short ASCII text.
         for word in ["a", "bb", "cab", "d", "ef"] {
             let hits = run(context, &["search"], json!({ "query": word, "limit": 100 })).expect("hits");
             let found: Vec<String> = hits["hits"]

@@ -1,4 +1,4 @@
-//! Random operations.
+//! Generates random operations, and performs them.
 
 use mcpkg_base::error::Code;
 use mcpkg_core::op::Context;

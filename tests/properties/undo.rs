@@ -11,7 +11,7 @@ use super::run;
 use super::steps::{Step, perform, steps};
 use crate::support::{Scratch, config};
 
-/// Returns everything in the project, without the numbers and times of revisions.
+/// Returns all prompts and resources of the project, without the numbers and times of revisions.
 fn content(context: &Context) -> Value {
     let list = |kind: &str, rows: &str| {
         let list = run(context, &[kind, "list"], json!({})).expect("a list");
@@ -35,7 +35,7 @@ fn newest(context: &Context) -> i64 {
     last["events"][0]["seq"].as_i64().unwrap_or(0)
 }
 
-/// Undoes all events after `seq`. Returns the number of the undo's event, if anything was undone.
+/// Undoes all successful events after `seq`. Returns the number of the undo's event, if anything was undone.
 fn undo_after(context: &Context, seq: i64) -> Option<i64> {
     let events = run(context, &["events"], json!({ "after": seq, "limit": 1000 })).expect("events");
     let ok = events["events"].as_array().expect("events").iter().filter(|event| event["outcome"] == "ok");

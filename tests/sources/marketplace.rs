@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{done, update};
 use crate::support::{Scratch, Upstream, skill};
 
-/// Returns a repository with two plugins in folders, one at its root, and two in other places.
+/// Returns a repository whose marketplace lists two plugins in folders, one at the root, and two that are elsewhere
+/// (GitHub and npm).
 fn market() -> Upstream {
     let marketplace = json!({
         "name": "market", "owner": { "name": "o" },
@@ -95,7 +96,7 @@ fn chosen_plugins_are_taken_alone_and_an_update_stays_with_them() {
     fresh.ok(&["source", "install", "--locked", &lock, "--yes"]);
     assert_eq!(skills(&fresh), ["art", "fresh", "rebase"]);
 
-    // A plugin that is no longer listed is removed. If the marketplace is missing, nothing changes.
+    // A plugin that is no longer listed is removed. If the marketplace cannot be read, nothing changes.
     listed["plugins"].as_array_mut().expect("plugins").retain(|plugin| plugin["name"] != "new");
     upstream.commit(&[(".claude-plugin/marketplace.json", &listed.to_string())]);
     let ran = scratch.run(&["source", "update"]);

@@ -1,4 +1,4 @@
-//! Tests of which files of a source become items: those that an agent of the project would read.
+//! Tests which files of a source become items. By default, these are the files that an agent of the project would read.
 
 use std::fs;
 
@@ -70,7 +70,7 @@ fn wildcards_do_not_match_files_for_contributors() {
     scratch.ok(&["source", "add", &upstream.url(), "--only", "*.md", "--yes"]);
     scratch.ok(&["resource", "show", "file:///kit/README.md"]);
     assert_eq!(scratch.run(&["resource", "show", "instructions://AGENTS.md"]).status, 1);
-    // With `--path`, the instructions in that folder are taken too. So are those in a user's own folder.
+    // With `--path`, the instructions in that folder are taken too. An import of a user's own folder also takes them.
     let upstream = Upstream::new(&[("x/CLAUDE.md", "Of x.\n"), ("x/skills/a/SKILL.md", &skill("a", "x\n"))]);
     let scratch = Scratch::with_project();
     scratch.ok(&["source", "add", &upstream.url(), "--path", "x", "--yes"]);
@@ -90,7 +90,7 @@ fn a_repository_of_documents_names_the_command_that_takes_them() {
     assert_eq!(follow(&scratch, &refused, THEIRS).status, 0);
 }
 
-/// Tests a source of an older database, which had no choice of files and no column for plugins.
+/// Tests a source in a database of an older version, which stored no choice of files and had no column for plugins.
 #[test]
 fn a_source_of_an_older_version_keeps_taking_all() {
     let upstream = kit();

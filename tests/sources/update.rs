@@ -1,4 +1,4 @@
-//! Tests of `source update`, which merges the changes of both sides.
+//! Tests of `source update`, which merges the changes of the source and of the project.
 
 use serde_json::json;
 
@@ -49,7 +49,7 @@ fn a_conflict_is_proposed_until_a_person_decides() {
         assert_eq!(done(&update(&scratch, &[])), words(&[("skills/pdf/SKILL.md", "proposed")]));
         assert_eq!(text(&scratch, PDF), skill("pdf", "mine\n"), "what stands here stays");
         assert_eq!(proposals(&scratch), words(&[("change", PDF)]));
-        // Upstream changes the file again. The proposal still contains the earlier change.
+        // Upstream changes the file again, so the next update replaces the open proposal.
         upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "theirs\n\nmore\n")), ("commands/new.md", "New\n")]);
         let updated = update(&scratch, &[]);
         assert_eq!(done(&updated), words(&[("commands/new.md", "created"), ("skills/pdf/SKILL.md", "proposed")]));

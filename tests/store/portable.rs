@@ -1,4 +1,4 @@
-//! Tests that PostgreSQL accepts every statement of the files about tables.
+//! Tests that PostgreSQL accepts every statement of the store, and that both engines have the same tables.
 //!
 //! New statements are included automatically: [`mcpkg_store`]'s `Db` accepts only texts from the macro `sql!`, and this
 //! test finds each `sql!` in the sources. It fails if it cannot put one together. Statements for one engine only are

@@ -1,4 +1,4 @@
-//! Tests of the numbers of proposals.
+//! Tests that the numbers of proposals are never reused.
 
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Action, NewProposal, Origin};

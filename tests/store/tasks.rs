@@ -1,4 +1,4 @@
-//! Tests of tasks in the store: only the requester sees them, they end once, and they are deleted when they expire.
+//! Tests of tasks in the store: only the requester sees a task, a task ends once, and it is deleted when it expires.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_store::Holding;

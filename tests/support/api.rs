@@ -146,7 +146,7 @@ impl Api {
         state.trouble.push_back(Some(trouble));
     }
 
-    /// Forgets all requests and everything that they created.
+    /// Resets the server: forgets all requests and what they created, planned failures, and the required header.
     pub fn reset(&self) {
         *self.state() = State::default();
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{Mount, Scratch, finds, is_root, set_mode, skipped};
 
-/// The size of the disk in bytes, which is the smallest that XFS accepts. The image is a sparse file.
+/// The size of the disk in bytes. XFS needs more than 300 MiB. The image is a sparse file.
 const SIZE: u64 = 320 << 20;
 
 /// A mounted file system in an image file. The image file is stored outside of that file system.
@@ -63,8 +63,8 @@ impl Disk {
     /// Turns the power on again.
     pub fn power_on(&mut self) {
         self.mount = None;
-        // A process that is just ending, or a sandbox that is just starting, may still use the old file system, which then stays
-        // shut down. So mount a copy of the image.
+        // A process that is just ending, or a sandbox that is just starting, may still use the old file system, which
+        // then stays shut down. So mount a copy of the image.
         let old = self.image();
         self.cuts += 1;
         let copied = Command::new("cp").arg("--sparse=always").args([&old, &self.image()]).status();

@@ -10,9 +10,9 @@ use tempfile::{Builder, TempDir};
 const ROOM: u64 = 2 << 30;
 
 /// The parent of all temporary folders: TMPDIR if it is set, otherwise a file system in memory if it has enough room,
-/// otherwise the usual folder of temporary files. The tests create and remove a million small files, and end each commit with
-/// an fsync. On a disk, that would take longer than everything else in the tests. Tests of a disk itself, such as power loss,
-/// mount their own file systems.
+/// otherwise the usual folder of temporary files. The tests create and remove a million small files, and end each
+/// commit with an fsync. On a disk, that would take longer than everything else in the tests. Tests of a disk itself,
+/// such as power loss, mount their own file systems.
 static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = Path::new("/dev/shm");
     let is_set = std::env::var_os("TMPDIR").is_some();

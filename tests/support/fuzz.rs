@@ -49,7 +49,7 @@ pub struct Outcome {
 }
 
 /// Runs `command` to its end. Asserts that it ended before the deadline, and not by a signal or a panic. The process
-/// may use `mib` MiB more memory than an idle one; the kernel refuses more.
+/// may use `mib` MiB more memory than an idle one. If `prlimit` is installed, the kernel refuses more.
 #[track_caller]
 pub fn bounded(command: &mut Command, input: &[u8], mib: u64, deadline: Duration) -> Outcome {
     // Use a limit that the kernel enforces, so that a process that exceeds it aborts at once. The peak of its memory

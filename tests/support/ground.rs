@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::{Ran, Scratch};
 
-/// A scratch folder with a database that has the selected project `p`, a home folder, a deploy root, and a folder for a
-/// config repo.
+/// A scratch folder that contains a database, a home folder, a deploy root, and a folder for a config repo.
 pub struct Ground {
     pub scratch: Scratch,
 }

@@ -19,7 +19,7 @@ pub struct Http {
     pub address: SocketAddr,
 }
 
-/// A response with its complete body.
+/// A response. Its body is complete, except that the head of an [`Events`] has an empty body.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,

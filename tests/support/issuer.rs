@@ -1,4 +1,5 @@
-//! Runs a fake authorization server. It serves only its metadata and its keys, which is all that mcpkg reads.
+//! Runs a fake authorization server. By default, it serves only its metadata and its keys, which is all that mcpkg
+//! reads.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -58,8 +58,8 @@ pub fn eventually<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Reports that a test, or a part of it, could not run on this machine. `cargo test` hides the output of a passing test, so
-/// this writes to stderr directly. Otherwise a passing run would look complete. `.ci/run` counts these lines.
+/// Reports that a test, or a part of it, could not run on this machine. `cargo test` hides the output of a passing
+/// test, so this writes to stderr directly. Otherwise a passing run would look complete.
 pub fn skipped(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");

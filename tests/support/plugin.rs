@@ -1,4 +1,5 @@
-//! Runs this test program as an MCP server, a plugin of mcpkg. A file tells the server how to behave or misbehave.
+//! Plays an MCP server that mcpkg runs as a plugin. The server is this test program, and a file tells it how to behave
+//! or misbehave.
 
 #![expect(clippy::disallowed_methods, reason = "what is played ends as programs do, in the middle of things too")]
 
@@ -43,7 +44,7 @@ impl Play {
         })
     }
 
-    /// Returns the lines of the plugin's log: `started PID`, `called TOOL`, `answered ...`, `child PID`.
+    /// Returns the lines of the plugin's log, such as `started PID` and `called TOOL`.
     pub fn log(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.file.with_extension("log")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()

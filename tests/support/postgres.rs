@@ -11,10 +11,10 @@ use postgres::SimpleQueryMessage::{CommandComplete, Row};
 
 use super::{folder, is_root, skipped};
 
-/// The template that the tests' databases are copied from. Creating the tables takes longer than most tests.
+/// The name of the database that [`Database::create`] copies. Creating the tables takes longer than most tests.
 const MADE: &str = "made";
 
-/// A database without content on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`. Dropping it
+/// A new mcpkg database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`. Dropping it
 /// deletes the database.
 pub struct Database {
     server: String,
@@ -74,7 +74,7 @@ impl Drop for Database {
 /// The server that the tests share. It ends when no test uses it.
 static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
-/// A running server with one empty database.
+/// A running server.
 pub struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
@@ -113,7 +113,8 @@ impl Server {
         self.folder.path()
     }
 
-    /// Starts a server. If PostgreSQL 15 or later is not installed, prints the reason and returns `None`.
+    /// Starts a server. If this machine has no PostgreSQL 15 or later, or no user that it can run as, prints the reason
+    /// and returns `None`.
     pub fn start() -> Option<Self> {
         Self::start_with(5432, "-c listen_addresses='' -c fsync=off", |_| {})
     }
@@ -299,7 +300,7 @@ impl Server {
     }
 }
 
-/// The stopped processes of a server. Dropping this lets them continue.
+/// The stopped processes of a server. Dropping the value lets them continue.
 pub struct Frozen(Vec<String>);
 
 impl Frozen {

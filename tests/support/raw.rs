@@ -68,8 +68,8 @@ impl Raw {
         }
     }
 
-    /// Returns the complete lines that the server wrote and that were not read yet. Skips a last line that is
-    /// incomplete.
+    /// Waits until the server closes its output. Returns the complete lines that were not read yet, without a last line
+    /// that is incomplete.
     pub fn rest(&mut self) -> Vec<Value> {
         let mut bytes = Vec::new();
         self.output.as_mut().expect("the output is open").read_to_end(&mut bytes).expect("a readable pipe");

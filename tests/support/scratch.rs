@@ -103,7 +103,8 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Returns the value of `--db`: a file in the folder, or this test's own database if `MCPKG_TEST_POSTGRES` names a server.
+    /// Returns the value of `--db`: the address that [`Scratch::at`] got, or this test's own database if
+    /// `MCPKG_TEST_POSTGRES` names a server, or else a file in the folder.
     pub fn db(&self) -> PathBuf {
         if let Some(address) = &self.address {
             return address.clone();

@@ -1,5 +1,5 @@
-//! Defines the seed of all random tests, including the unit tests of the program and its crates. The seed is constant,
-//! so that every run has the same result.
+//! Defines the seed of all random tests, including the unit tests of the program and its crates. By default the seed is
+//! constant, so that every run has the same result.
 
 use proptest::test_runner::{Config, RngSeed};
 
@@ -23,21 +23,21 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Returns whether `MCPKG_TEST_ALL=1` is set, as in `.ci/full`. Then tests run all their random cases and every step of their
-/// sweeps. Otherwise they run a part that contains each kind of case at least once.
+/// Returns whether `MCPKG_TEST_ALL=1` is set, as in `.ci/full`. If so, the tests run all their random cases and every
+/// step of their sweeps. Otherwise they run a part of them.
 pub fn runs_all() -> bool {
     std::env::var_os("MCPKG_TEST_ALL").is_some_and(|all| all == "1")
 }
 
-/// Returns the number of random cases of a property: `PROPTEST_CASES` if it is set, `all` if [`runs_all`] is true, and otherwise
-/// a quarter of `all`, but at least eight.
+/// Returns the number of random cases of a property: `PROPTEST_CASES` if it is set, and `all` if [`runs_all`] is true.
+/// Otherwise a quarter of `all`, but at least eight, or `all` if that is less than eight.
 pub fn cases(all: u32) -> u32 {
     let set = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     set.unwrap_or(if runs_all() { all } else { all.min(8).max(all / 4) })
 }
 
-/// Configures a property with [`cases`] of `all` and with the seed. proptest stores no counterexamples next to the sources. A
-/// counterexample should become a test with a name.
+/// Configures a property with [`cases`] of `all` and with the seed. proptest stores no counterexamples next to the
+/// sources. A counterexample should become a test with a name.
 pub fn config(all: u32) -> Config {
     let rng_seed = RngSeed::Fixed(seed());
     Config { cases: cases(all), rng_seed, failure_persistence: None, ..Config::default() }

@@ -17,8 +17,8 @@ pub fn typed_on(columns: u16, command: &Command, awaited: &str, typed: &str) -> 
     typed_after(&sized(columns, 50, command), awaited, typed).map(|(shown, _)| shown.replace("\r\n", "\n"))
 }
 
-/// Runs a command on a terminal of this size, and types `typed` once the command has shown `awaited`. Returns the rows of the
-/// screen at that moment, the complete output, and the exit status.
+/// Runs a command on a terminal of this size, and types `typed` once the command has shown `awaited`. Returns the rows
+/// of the screen at that moment, the complete output, and the exit status.
 pub fn screen_at(
     (columns, rows): (u16, u16),
     command: &Command,
@@ -199,7 +199,7 @@ impl Screen {
         }
     }
 
-    /// Waits until the screen has stayed the same for two seconds.
+    /// Waits until the screen has stayed the same for two seconds, or for 50 seconds at most.
     pub fn settle(&self) {
         let (mut text, mut same) = (self.text(), 0);
         for _ in 0..100 {

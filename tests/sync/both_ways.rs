@@ -115,7 +115,7 @@ fn changes_of_different_lines_are_merged() {
     scratch.ok(&["sync", "--check"]);
 }
 
-/// Both sides change the same line of the guide.
+/// Returns a synced project in which both sides changed the same line of the guide.
 fn in_conflict() -> Scratch {
     let scratch = synced();
     scratch.file("team/docs/guide.md", "# Guide\none\ntheirs\nthree\n");

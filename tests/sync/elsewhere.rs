@@ -77,7 +77,7 @@ fn rows_of_writes_that_no_sync_of_this_machine_began_are_dropped() {
     let absolute = Scratch::new();
     let absolute = absolute.path().join("elsewhere.md").display().to_string();
     let paths = PATHS.map(|(path, _)| path);
-    // Paths inside the folder are refused too, because no sync of this user began the journal.
+    // Paths inside the folder are refused too, because no sync of this user wrote these rows.
     let all = paths.iter().copied().chain([absolute.as_str(), "notes/a.md", "notes/new.md"]);
     for path in all {
         for delete in [false, true] {

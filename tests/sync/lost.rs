@@ -88,7 +88,8 @@ fn sync_takes_what_import_takes_and_what_the_project_has() {
     assert_eq!(shown("r")["text"], "Say it.\n");
 }
 
-/// Returns a project with items that can be synced only with the help of the manifest. It is synced with `team`.
+/// Returns a project that is synced with `team`. Its resource and its MCP server can be synced only with the help of
+/// the manifest.
 fn listed() -> Scratch {
     let scratch = Scratch::with_project();
     let create =

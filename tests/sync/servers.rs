@@ -204,7 +204,7 @@ fn changes_of_different_parts_of_a_server_are_merged() {
     }
 }
 
-/// Both sides change the arguments of `b`.
+/// Returns a synced project in which both sides changed the arguments of `b`.
 fn in_conflict() -> Scratch {
     let scratch = synced();
     scratch.file("team/.mcp.json", file("theirs"));

@@ -1,4 +1,4 @@
-//! Tests access control of the registry that a server offers. It is the same as that of /mcp.
+//! Tests access control of the registry that a server offers. It uses the same access keys as /mcp.
 
 use std::io::{BufReader, Write};
 
@@ -22,7 +22,7 @@ fn with_tool(arguments: &[&str], visibility: &str) -> (Team, String) {
     (team, key)
 }
 
-/// The paths that read a tool.
+/// Paths for reading tools.
 const READS: [&str; 7] = [
     "/tools/search?q=weather",
     TOOL,
@@ -33,7 +33,7 @@ const READS: [&str; 7] = [
     "/tools/alice/nothing",
 ];
 
-/// The requests that change a tool.
+/// Requests that write.
 const WRITES: [(&str, &str); 7] = [
     ("POST", "/tools/alice/weather/versions"),
     ("POST", "/tools/alice/weather/versions/1.0.0/yank"),
@@ -189,7 +189,7 @@ fn requests_are_counted_and_their_bodies_limited() {
     let (team, key) = with_tool(&["--timeout", "1"], "public");
     let long = request("POST", &format!("{VERSION}/yank"), Some(&key)).body(vec![b' '; 2 << 20]);
     assert_eq!(refused(&team.server.send(&long)), (413, "BUNDLE_TOO_LARGE".to_owned()));
-    // One client sends an incomplete body and waits; another closes the connection.
+    // One client sends an incomplete body and waits; another closes its sending side.
     let mut slow = team.server.connect();
     let promised = request("POST", &format!("{VERSION}/yank"), Some(&key)).with("Content-Length", "99").body("{");
     slow.write_all(&promised.bytes()).expect("sent");

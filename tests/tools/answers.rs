@@ -124,7 +124,7 @@ fn every_answer_of_the_six_fits_its_schema() {
     scratch.ok(&["toolset", "use", "--all"]);
     table.all(&["enact__uninstall"], "odd/document", "ok");
 
-    // Trust: unsigned, audited and vetoed tools.
+    // Trust: tools that are unsigned, failed an audit, were yanked, or have a new publisher.
     extract(&scratch, "un/signed", "1.0.0");
     table.all(&FETCH, "un/signed", "E_CONSENT_REQUIRED");
     odd(&scratch, "bad/audit", "command: echo text");
@@ -168,7 +168,7 @@ fn errors_of_registries_have_their_codes() {
     std::fs::write(&bundle, bytes).expect("written");
     table.all(&FETCH, "far/tampered", "E_DIGEST_MISMATCH");
 
-    // Put the archive of another tool at this tool's place.
+    // Replace this tool's archive with that of another tool.
     let copy = |file: &str| {
         let from = released(&scratch, "far/gone").join(file);
         std::fs::copy(from, released(&scratch, "far/other").join(file)).expect("copied");

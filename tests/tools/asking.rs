@@ -193,7 +193,7 @@ fn over_http_only_a_key_that_may_consent_can_answer() {
     let refused = ask(&plain, call());
     let id = refused["_meta"]["mcpkg/error"]["details"]["consent"].clone();
     assert_eq!((code(&refused), id.is_string()), ("E_CONSENT_REQUIRED", true), "{refused}");
-    // Anybody with this key could send an answer, so the server ignores it.
+    // This key may not consent, so the server ignores an answer that comes with it.
     let with = |state: &Value| {
         let mut params = call();
         params["requestState"] = state.clone();

@@ -1,5 +1,4 @@
-//! Tests tools with a build step. It runs in the sandbox, once at installation, and its result is stored completely or
-//! not at all.
+//! Tests tools with a build step. The step runs in the sandbox, and its result is stored completely or not at all.
 
 use serde_json::{Value, json};
 

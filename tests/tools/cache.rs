@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::trusting;
 use crate::support::{Client, Mount, Scratch, finds, set_mode, skipped};
 
-/// Returns a scratch folder with an installed, signed tool that prints what its script says.
+/// Returns a scratch folder with an installed, signed tool that runs a script.
 fn with_tool() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("say/enact.yaml", "name: alice/say\nversion: 1.0.0\ndescription: Says it\ncommand: sh say.sh\n");
@@ -36,7 +36,7 @@ fn works(client: &mut Client) {
     assert_eq!(called["content"][0]["text"], "right\n", "{called}");
 }
 
-/// Returns whether tools cannot run on this machine, and reports it as skipped.
+/// If tools cannot run on this machine, reports the test as skipped and returns true.
 fn no_sandbox(client: &mut Client) -> bool {
     let unavailable = call(client).to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {

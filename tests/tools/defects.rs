@@ -1,5 +1,5 @@
-//! Tests over MCP that defects of Enact, the program that contract 002 describes, are fixed. Each test's name begins
-//! with the defect's number.
+//! Tests over MCP that mcpkg does not repeat the defects of Enact, the program that contract 002 describes. Each test's
+//! name begins with the number of a defect.
 
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ fn in_short(scratch: &Scratch) -> Vec<Value> {
     found.into_iter().filter(|found| found["area"].as_str().is_some_and(|area| area.starts_with("tool "))).collect()
 }
 
-/// Returns the finding of an area that has this state and contains the text `what`.
+/// Returns the finding of an area that contains the text `what`. Checks that it has this state.
 #[track_caller]
 fn found(checks: &[Value], area: &str, state: &str, what: &str) -> Value {
     let is_meant =

@@ -157,7 +157,7 @@ fn slow_uploads_of_one_key_do_not_delay_other_keys() {
                 let mut stream = team.server.connect();
                 let (first, rest) = promised.split_at(promised.len() / 2);
                 stream.write_all(first).expect("half of it");
-                // Slowly enough to take days, but just fast enough not to time out.
+                // Send slowly enough to take days, but just fast enough not to time out.
                 for byte in rest {
                     if is_over.load(Ordering::Acquire) || stream.write_all(&[*byte]).is_err() {
                         break;

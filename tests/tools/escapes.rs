@@ -105,7 +105,7 @@ fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
     }
 }
 
-/// Tries to open every descriptor of every other process (`pidfd_open`, `pidfd_getfd`).
+/// A script that tries to open the first 64 descriptors of every other process (`pidfd_open`, `pidfd_getfd`).
 const THIEF: &str = r#"my ($looked, @took) = (0);
     for my $id (grep { /^\d+$/ && $_ != $$ } map { s{/proc/}{}r } glob("/proc/*")) {
         my $process = syscall(434, $id + 0, 0);
@@ -215,7 +215,7 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
     }
 }
 
-/// Returns the processes of this machine: id, arguments, environment.
+/// Returns all other processes of this machine: id, arguments, environment.
 fn processes() -> Vec<(u32, String, String)> {
     let entries = std::fs::read_dir("/proc").expect("processes").flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()));

@@ -1,4 +1,4 @@
-//! Tests the registry of one server with a second mcpkg process that uses it.
+//! Tests a server's registry with a second mcpkg process that publishes to it and installs from it.
 
 use std::io::{BufReader, Write};
 
@@ -187,7 +187,7 @@ fn archive_of(team: &Team) -> [u8; 32] {
 fn x14_a_posted_attestation_does_not_verify_a_tool() {
     let (team, key, home, _) = alice();
     published(&home, &key);
-    // Carol signs another tool, and somebody posts its signature for Alice's tool.
+    // A stranger signs another tool, and somebody posts that signature for Alice's tool.
     let stranger = Scratch::new();
     folder(&stranger, "mallory/other", "Evil");
     stranger.ok(&["tool", "key", "new"]);

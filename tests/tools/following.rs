@@ -36,7 +36,7 @@ fn published(scratch: &Scratch, name: &str) -> String {
     scratch.json(&["tool", "sign", name])["identity"].as_str().expect("an identity").to_owned()
 }
 
-/// Approves the settings in the files at a terminal. Returns false if there is no terminal.
+/// Approves the settings in the files at a terminal. Returns false if this machine cannot provide a terminal.
 #[must_use]
 fn approved(scratch: &Scratch) -> bool {
     let mut import = scratch.command();

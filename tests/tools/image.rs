@@ -66,7 +66,7 @@ fn sweep(own: &str) {
     }
 }
 
-/// Copies Python's standard library, because Python does not start without it.
+/// Copies parts of Python's standard library, because Python does not start without them.
 fn python(root: &Path) {
     if on_path("python3") != Some("/usr/bin/python3".into()) {
         return;

@@ -277,7 +277,7 @@ fn a_person_can_run_imported_tools_but_vetoed_ones_are_not_imported() {
     let signed = scratch.json(&["tool", "sign", "alice/hello"]);
     trusting(&scratch, signed["identity"].as_str().expect("an identity"));
     assert_eq!(scratch.json(&["tool", "list"])["tools"][0]["status"], "verified");
-    // A trusted auditor vetoed the same archive in a second home.
+    // In a second home, a trusted auditor has vetoed the same archive.
     let other = home();
     other.ok(&["tool", "key", "new"]);
     let failed = other.json(&[

@@ -58,7 +58,7 @@ pub(super) fn listed(client: &mut Client) -> Vec<String> {
 pub(super) const META: [&str; 6] =
     ["enact__search", "enact__learn", "enact__install", "enact__uninstall", "enact__list", "enact__run"];
 
-/// Returns whether tools cannot run on this machine. If so, reports the test as skipped.
+/// If tools cannot run on this machine, reports the test as skipped and returns true.
 pub(super) fn no_sandbox(failed: &Value) -> bool {
     let unavailable = failed.to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {

@@ -104,7 +104,7 @@ fn a_lock_that_cannot_be_fulfilled_installs_nothing() {
     assert_eq!(refused(&home, &missing), "E_TRUST_REQUIRED");
     trusting(&home, &stranger);
     assert_eq!(refused(&home, &missing), "E_TRUST_REQUIRED", "who did not sign does not count");
-    // The second home does not trust the signer, so nothing is stored.
+    // This home does not trust the signer, so nothing is stored.
     let untrusting = Scratch::new();
     untrusting.ok(&["registry", "add", "team", &homes.folder("team")]);
     assert_eq!(refused(&untrusting, &text), "E_TRUST_REQUIRED");

@@ -1,4 +1,4 @@
-//! Tests of contract 002: tools.
+//! Tests of tools and registries (contract 002).
 
 mod access;
 mod answers;

@@ -9,7 +9,7 @@ use crate::support::{BINARY, Client, Ran, Scratch, at_a_terminal, skipped};
 
 pub(super) const KEY: &str = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
 
-/// Returns a command that runs mcpkg under another program name, with its own home.
+/// Returns a command that runs mcpkg through a link with another program name.
 fn called(scratch: &Scratch, name: &str) -> Command {
     let link = scratch.path().join("bin").join(name);
     if !link.exists() {

@@ -1,5 +1,5 @@
-//! Compares requests and answers with recorded ones in `tests/fixtures/registry/exchanges.json`, for the paths of
-//! Enact's registry, which mcpkg's registry is compatible with.
+//! Compares requests and answers with recorded ones in `tests/fixtures/registry/exchanges.json`. mcpkg's registry has
+//! the same paths as Enact's.
 //!
 //! The server must give these answers. The client must make these requests and accept these answers. The file contains
 //! words in angle brackets for values that differ between runs, such as times. `UPDATE_DOCS=1` records the answers
@@ -197,9 +197,9 @@ struct Replay {
 }
 
 impl Replay {
-    /// Returns the recorded answer to a request. Several answers may be recorded for one request. A read gets the first
-    /// one between the last change and the next change, or else the newest one before. A change gets the first one
-    /// after the last change, or else the final one.
+    /// Returns the recorded answer to a request, or 404 if there is none. The same request may be recorded several
+    /// times. A read then gets the first answer before the next change, or else the newest earlier one. A change gets
+    /// the next answer, or else the last one.
     fn answer(&mut self, method: &str, path: &str, body: Vec<u8>) -> Vec<u8> {
         let same = |exchange: &Value| exchange["ask"]["method"] == method && exchange["ask"]["path"] == path;
         let all: Vec<usize> = (0..self.exchanges.len()).filter(|n| same(&self.exchanges[*n])).collect();

@@ -54,7 +54,7 @@ fn x36_without_a_runner_nothing_runs() {
     // A program that succeeds without running the tool is not a runner.
     let refused = error(&run_with(&scratch, &[("bwrap", "exit 0")], &[]));
     assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
-    // Requesting no sandbox is not enough.
+    // `--runner none` alone is not enough.
     let refused = error(&run_with(&scratch, &[], &["--runner", "none"]));
     let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
     assert!(refused["code"] == "E_RUNNER_UNAVAILABLE" && reason.contains("execution.allow_unsandboxed"), "{refused}");
@@ -162,7 +162,7 @@ fn x33_a_container_ends_with_its_run_even_if_the_server_was_killed() {
     let begun = Instant::now();
     assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
     assert!(begun.elapsed() < Duration::from_millis(3_900), "it was killed though it listened");
-    // Kill the process that runs the tool with SIGKILL.
+    // Kill mcpkg with SIGKILL while it runs the tool.
     let scratch = Scratch::new();
     let image = super::image::made().expect("an image");
     let manifest =
@@ -252,7 +252,7 @@ fn unsandboxed_runs_need_a_setting_and_a_grant_and_never_happen_over_http() {
         return skipped("there is no script");
     };
     assert!(done && shown.contains("without a sandbox"), "{shown}");
-    // The grant alone is not enough, and neither is the setting alone.
+    // Without the setting, the grant is not enough.
     sandboxed(&run(&scratch));
     let (shown, done) = at_terminal(&["tool", "config", "execution.allow_unsandboxed", "true"]).expect("a terminal");
     assert!(done, "{shown}");

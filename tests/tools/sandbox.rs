@@ -1,4 +1,4 @@
-//! Runs a test's own tool the way a tool call does, with each runner that works on this machine.
+//! Runs a test's own tool the way a tool call does, with bubblewrap or podman.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns a sandbox for each runner that works on this machine.
+    /// Returns the sandboxes that work on this machine: one with bubblewrap, one with podman.
     pub(super) fn each() -> Vec<Self> {
         [Self::new(), Self::podman()].into_iter().flatten().collect()
     }

@@ -1,4 +1,4 @@
-//! Tests the scopes of installs. A client sees those of its session or key, of the project, and of everybody.
+//! Tests the scopes of installs. A client sees the installs of its session or key, of the project, and of everybody.
 
 use std::time::Duration;
 

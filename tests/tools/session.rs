@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::installed::{META, no_sandbox, signed};
 use crate::support::{Client, Http, Request, Scratch, http};
 
-/// Returns a scratch folder with the tool of the example, which reads a file of the user's. The folder `work` is a git
-/// repository, so agents may name files in it.
+/// Returns a scratch folder with the tool of the example, which reads one of the user's files. The folder `work` is a
+/// git repository, so agents may name files in it.
 fn ground() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("work/.git/HEAD", "ref: refs/heads/main\n");

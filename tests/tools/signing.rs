@@ -1,4 +1,4 @@
-//! Tests keys, and signatures made by mcpkg and by plain ssh-keygen.
+//! Tests signing keys, and signatures made by mcpkg and by plain ssh-keygen.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -69,7 +69,7 @@ fn keys_are_files_that_only_their_owner_can_read() {
     assert_eq!(scratch.json(&["tool", "sign", TOOL])["identity"], made["identity"]);
     let work = scratch.json(&["tool", "key", "show", "work"]);
     assert_eq!(scratch.json(&["tool", "sign", TOOL, "--key", "work"])["identity"], work["identity"]);
-    // The database does not contain the key.
+    // The database does not contain the private key.
     let private = std::fs::read_to_string(&path).expect("a key");
     let secret = private.lines().nth(3).expect("a line");
     let database = scratch.bytes();

@@ -1,4 +1,4 @@
-//! Tests with the real binary which signatures count.
+//! Tests which signatures count, with the real binary.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -98,7 +98,7 @@ fn a_signature_counts_while_its_key_is_trusted() {
     assert_eq!(says["attestations"][0]["why"], "you do not trust the signer");
     assert_eq!(says["attestations"][0]["identity"], signed["identity"]);
 
-    // Trust the key in the file from the author.
+    // Trust the author's key, which is in a file.
     let public = author.ok(&["tool", "key", "show"]);
     user.file("alice.pub", public);
     let add = ["tool", "trust", "add", "alice.pub", "--as", "alice", "--for", "alice/*", "--kind", "publisher"];

@@ -36,7 +36,7 @@ fn x51_an_update_uses_the_tools_registry_and_reports_changes() {
     user.ok(&["tool", "install", TOOL]);
     user.ok(&["toolset", "create", "kit"]);
     assert_eq!((line(user)["state"].as_str(), line(user)["newer"].as_str()), (Some("current"), None));
-    // A registry that the tool did not come from has a higher version.
+    // Another registry has a higher version, but the tool did not come from there.
     homes.author.ok(&["registry", "add", "other", "other-tools", "--create"]);
     homes.publish_as(TOOL, "9.0.0", SCHEMA, "alice", "other");
     user.ok(&["registry", "add", "other", &homes.folder("other"), "--priority", "-9"]);
@@ -451,7 +451,7 @@ fn updates_come_from_a_remote_registry_and_locked_archives_from_a_folder() {
         assert_eq!((&done["to"], &done["registry"]), (&json!(to), &json!("web")), "{done}");
     };
     update("1.1.0");
-    // A failed audit in the registry refuses the next call.
+    // Once `tool outdated` has fetched a failed audit, the next run is refused.
     author.ok(&["tool", "audit", &folder, "--result", "failed", "--key", "alice"]);
     done(author, &token, &["tool", "publish", &folder, "--to", "web"]);
     user.ok(&["tool", "run", TOOL]);

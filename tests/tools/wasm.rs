@@ -1,4 +1,4 @@
-//! Tests tools that are WebAssembly modules with the real binary. They run even on machines without any other runner.
+//! Tests WebAssembly tools with the real binary. They run even on machines without any other runner.
 
 use std::process::Command;
 

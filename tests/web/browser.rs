@@ -115,7 +115,8 @@ impl Browser {
         self.press_of(page, label, "", values)
     }
 
-    /// Presses the first button in a page that has this label and whose form has a field with this value.
+    /// Presses the first button in a page that has this label. Unless `value` is empty, the button's form must have a
+    /// field with this value.
     #[track_caller]
     pub fn press_of(&self, page: &str, label: &str, value: &str, values: &[(&str, &str)]) -> Response {
         for form in forms(page) {
@@ -148,11 +149,11 @@ impl Browser {
         panic!("{to} does not end");
     }
 
-    /// Follows links from the inbox, and returns the address and the response of each page.
+    /// Follows links from the inbox to a few pages of each kind. Returns the address and the response of each page.
     pub fn crawl(&self) -> Vec<(String, Response)> {
         let mut known = BTreeSet::from(["/inbox".to_owned()]);
         let (mut next, mut found) = (vec!["/inbox".to_owned()], Vec::new());
-        // A few pages of each kind are enough.
+        // Pages of the same kind differ only in their query.
         let kind = |address: &str| address.split(['?']).next().unwrap_or_default().to_owned();
         while let Some(address) = next.pop() {
             let page = self.get(&address);

@@ -134,7 +134,8 @@ impl Chromium {
         self.command("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Runs a script in the page, and returns its value. The script's last argument is a function, to which it passes the value.
+    /// Runs a script in the page. The script passes its result to the function in its last argument. Returns that
+    /// result.
     #[track_caller]
     pub fn run_async(&self, script: &str) -> Value {
         self.command("POST", "/execute/async", &json!({ "script": script, "args": [] }))
@@ -193,7 +194,7 @@ impl Chromium {
         self.command("GET", "/window", &json!({})).as_str().expect("a tab").to_owned()
     }
 
-    /// Opens another tab with a page of the console, and returns its name.
+    /// Opens another tab with a page of the console, and returns the tab's handle.
     pub fn new_tab(&self, address: &str) -> String {
         let made = self.command("POST", "/window/new", &json!({ "type": "tab" }));
         let tab = made["handle"].as_str().expect("a tab").to_owned();
@@ -218,8 +219,8 @@ impl Chromium {
         entries.filter_map(|entry| entry["message"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Returns the accessibility tree as text. Each line has the role and the name of a node. Nodes that only group or repeat text are
-    /// left out.
+    /// Returns the accessibility tree as text. Each line has the role and the name of a node. Nodes that only group or
+    /// repeat text are left out.
     pub fn tree(&self) -> String {
         let tree = self.tool("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().expect("nodes");

@@ -106,7 +106,7 @@ fn a_form_of_an_outdated_page_is_refused() {
     assert_eq!(ground.scratch.json(&["consent", "show", &id])["state"], "denied");
     let other = json!({ "command": "hosting:apps:create", "args": { "name": "other", "region": "eu" }, "wait_s": 0 });
     assert_eq!(code(&execute(&mut client, other)), "E_CONSENT_REQUIRED");
-    // A button is refused if the form names a text or a row that the page does not have.
+    // A button is refused if the hidden fields of its form do not match the page.
     let page = browser.page(&request(&browser));
     for (name, value) in [("seen", "x"), ("seen", ""), ("row", "1")] {
         let refused = browser.press(&page, "approve", &[(name, value)]);

@@ -9,7 +9,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
                       img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Checks each page that a link of the console leads to, and each address that a form is sent to.
+/// Checks the pages that [`super::Browser::crawl`] finds, the addresses that their forms are sent to, and a few more.
 #[test]
 fn every_address_checks_host_origin_session_and_secret() {
     let (ground, _client) = filled();

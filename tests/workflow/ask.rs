@@ -13,8 +13,8 @@ const NO_SCRIPT: &str = "there is no script of util-linux";
 const TEXT: &str = "Make a web app";
 
 /// The script of the fake agents. It finds the server in a settings file or in its arguments, lists commands and
-/// proposes a workflow. If the note `proposal` exists, it contains the call that proposes. The variable `DOES` selects
-/// what the script does, such as `stall`.
+/// proposes a workflow. The file `proposal` among the notes, if it exists, contains the arguments of the proposal. The
+/// variable `DOES` selects what the script does, such as `stall`.
 const AGENT: &str = r#"#!/bin/sh
 cat >"$NOTES/prompt"
 pwd >"$NOTES/folder"
@@ -79,7 +79,7 @@ impl Ground {
         Self { scratch }
     }
 
-    /// Returns a command that runs mcpkg with only the fake agents on PATH. `does` is the value of `DOES`.
+    /// Returns a command that runs mcpkg with the fake agents first on PATH. `does` is the value of `DOES`.
     pub fn command(&self, does: &str) -> Command {
         let mut command = self.scratch.command();
         command

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::support::{Client, memory, reset_peak};
 use crate::workspace::builds::{Builds, build, refused};
 
-/// Returns a command that writes the repository's name to the workspace's file `order`.
+/// Returns the manifest line for a command that appends the repository's name and the step to the workspace's file
+/// `order`.
 fn told(name: &str, step: &str) -> String {
     format!("{step}_cmd = \"sh -c 'echo {name} {step} >> ../order'\"\n")
 }

@@ -138,7 +138,7 @@ fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_comman
     if !shop.consent() {
         return;
     }
-    // One consent is enough for all builds, including builds of one repository or with tests.
+    // One consent is enough for all builds, including builds of one repository.
     for arguments in [json!({}), json!({ "repo": "lib" })] {
         let answer = build(&mut client, arguments);
         assert_eq!(answer["result"]["structuredContent"]["all_passed"], true, "{answer:#}");

@@ -1,4 +1,4 @@
-//! A workspace whose repositories are only folders with commands, which is enough for builds.
+//! Creates a workspace whose repositories are only folders with commands, which is enough for builds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +49,7 @@ impl Builds {
         std::fs::read_to_string(self.root.join(name)).unwrap_or_default()
     }
 
-    /// Returns the real binary, started in the workspace.
+    /// Returns a command that runs the real binary in the workspace.
     pub fn command(&self) -> Command {
         let mut command = self.scratch.command();
         command.current_dir(&self.root);

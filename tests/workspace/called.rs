@@ -19,7 +19,7 @@ fn link(shop: &Shop) -> PathBuf {
     link
 }
 
-/// Returns the program under the name `smctl`, with the environment and folder of `shop`.
+/// Returns a command that runs the program under the name `smctl`, with the environment and folder of `shop`.
 pub fn smctl(shop: &Shop) -> Command {
     let plain = shop.command();
     let mut command = Command::new(link(shop));

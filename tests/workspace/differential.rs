@@ -1,5 +1,5 @@
 //! Compares status, branches and worktrees of random workspaces with a plain script of git commands. `PROPTEST_CASES`
-//! is the number of workspaces. `status.rs` does the same with one workspace that changes.
+//! can set the number of workspaces. `status.rs` does the same with one workspace that changes.
 
 use std::path::{Path, PathBuf};
 

@@ -26,8 +26,8 @@ pub fn ran(shop: &Shop) -> String {
     std::fs::read_to_string(shop.scratch.path().join("ran")).unwrap_or_default()
 }
 
-/// Runs all commands that use a repository, whether they succeed or not. Returns their output, and whether one was
-/// refused because nobody trusts a program.
+/// Runs commands that use a repository, whether they succeed or not. Returns their output, and whether one was refused
+/// because nobody trusts a program.
 pub fn everything(shop: &Shop, what: &str) -> (String, bool) {
     let (mut done, mut refused) = (String::new(), false);
     for line in [
@@ -60,8 +60,8 @@ fn filtered(folder: &Path) {
     std::fs::write(folder.join("code.txt"), "ONE\nTWO\nthree\n").expect("a file");
 }
 
-/// Runs all commands that only read. Checks that none of the repository's programs runs, and that each command
-/// succeeds, except that `spec list` may fail.
+/// Runs commands that only read. Checks that none of the repository's programs runs, and that each command succeeds,
+/// except that `spec list` may fail.
 fn reads(shop: &Shop, what: &str) {
     for line in [
         &["workspace", "status"][..],

@@ -18,7 +18,7 @@ pub fn fixtures() -> String {
     format!("{}/tests/fixtures/onnx", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns a workspace with a model in it.
+/// Returns a workspace whose folder contains the file of a model.
 fn shop() -> Shop {
     let shop = Shop::bare();
     shop.scratch.file("work/shop/.smctl/workspace.toml", "[workspace]\nname = \"shop\"\n");

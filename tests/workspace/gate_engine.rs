@@ -220,7 +220,7 @@ fn operators_that_the_engine_does_not_have_are_named() {
     assert!(error["message"].as_str().is_some_and(|message| message.contains("Teleport")), "{error}");
 }
 
-/// The engine would run each of these models, with a result that differs from ONNX's.
+/// Tests models for which the engine's result could differ from ONNX's.
 #[test]
 fn models_that_the_engine_would_get_wrong_are_refused_by_name() {
     let shop = shop();

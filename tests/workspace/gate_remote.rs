@@ -1,4 +1,4 @@
-//! Tests of a gate on another server, over HTTP: every call, and every kind of failure.
+//! Tests of a gate on another server, over HTTP: calls and failures.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! Tests random histories of three repositories: a finish gives the same result as a manual `git merge --no-ff`, and an
-//! undo takes back all of it. `PROPTEST_CASES` is the number of histories.
+//! undo takes back all of it. `PROPTEST_CASES` can set the number of histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use super::imported::{FILE, Files, LINK, PROGRAM, Stream};
 use super::shop::{REPOS, Shop};
 use crate::support::{Tree, config};
 
-/// The paths of commits. Some are folders of others, so that files and folders replace each other.
+/// The paths that commits write. Some are folders of others, so that files and folders replace each other.
 const PATHS: [&[u8]; 13] = [
     b"a.txt",
     b"dir/b.txt",
@@ -263,8 +263,8 @@ impl History {
     }
 }
 
-/// The complete state: refs, except those that keep old commits, indexes, configurations, and work trees with modes and
-/// links.
+/// The complete state: indexes, configurations, work trees with modes and links, and all refs except those that keep
+/// old commits.
 #[derive(PartialEq, Eq)]
 struct State {
     refs: Vec<String>,

@@ -1,5 +1,5 @@
 //! Tests the story of a team that comes from smctl: its agent continues with an unchanged client configuration, and a
-//! person with the commands that they know.
+//! person continues with smctl's commands.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Tests that kill mcpkg before and after each git call: all repositories are as before, or all are as after.
+//! Tests that kill mcpkg before or after a git call: all repositories are in the state before the command, or all are
+//! in the state after it.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -74,7 +75,7 @@ pub fn killed_at<A: AsRef<std::ffi::OsStr>>(shop: &Shop, line: &[A], call: &str,
 }
 
 /// Kills `line` before and after git calls and at the database's writes, with the stride of [`kill_stride`]. Checks
-/// each time that the next command leaves everything as before or as after.
+/// each time that the next command leaves all repositories in the state before or after `line`.
 pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
     let (mut befores, mut afters) = (0, 0);
     let before = shop.state();
@@ -104,7 +105,7 @@ pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_
         true
     };
     let mut calls = 0;
-    // "After call 2" is the same moment as "before call 3", so a stride of three skips one of three moments.
+    // "After call 2" is the same moment as "before call 3".
     for (when, first) in [("before", 1), ("after", 2)] {
         for at in (first..).step_by(kill_stride()) {
             if !kill(&format!("{when} call {at}"), &|| Killer::new(shop).run(line, at, when)) {

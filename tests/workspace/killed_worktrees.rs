@@ -1,4 +1,4 @@
-//! Tests that kill mcpkg before and after each git call while it adds, removes or restores sets of worktrees.
+//! Tests that kill mcpkg before or after a git call while it adds, removes or restores sets of worktrees.
 
 use super::killed::sweep;
 use super::shop::{REPOS, Shop};

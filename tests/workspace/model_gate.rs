@@ -1,4 +1,4 @@
-//! A model gate over HTTP for tests: one that stores models and routes, and others that give bad answers.
+//! Runs a model gate over HTTP for tests: one that stores models and routes, or one with answers that a test chooses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

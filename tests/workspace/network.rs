@@ -1,4 +1,5 @@
-//! Tests of workspaces over HTTP: the server has to be started for them, and some keys cannot use them.
+//! Tests of workspaces over HTTP: a server offers them only with `--groups workspace` or `--as smctl`, and some keys
+//! cannot use them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Tests that a workspace of smctl is taken over with its manifest, worktrees and specs.
+//! Tests that mcpkg can use a workspace of smctl, with its manifest, worktrees and specs.
 
 use std::fs;
 use std::path::Path;
@@ -138,7 +138,7 @@ fn x48_a_workspace_of_smctl_is_taken_over() {
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
 }
 
-/// Adding and removing a repository leaves smctl's manifest unchanged, including its comments.
+/// Adding and then removing a repository leaves smctl's manifest unchanged, including its comments.
 #[test]
 fn x48_smctls_manifest_is_edited_in_place() {
     let shop = original();

@@ -1,5 +1,5 @@
-//! Tests of every setting with which a repository can name a program, in a repository that came with its `.git`. mcpkg
-//! runs none of them until a person trusts the repository.
+//! Tests of settings with which a repository can name a program, in a repository that came with its `.git`. mcpkg runs
+//! none of these programs until a person trusts the repository.
 
 use std::path::Path;
 
@@ -211,7 +211,7 @@ fn work(shop: &Shop) {
     shop.work("login.txt");
 }
 
-/// Creates every hook that git knows in a folder.
+/// Creates hooks of many kinds in the folder `.git/evil`.
 fn hooks(shop: &Shop, web: &Path) {
     let hook = program(shop, "hook", "exit 0");
     std::fs::create_dir_all(web.join(".git/evil")).expect("a folder");

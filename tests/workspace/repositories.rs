@@ -5,7 +5,7 @@ use serde_json::json;
 use super::shop::Shop;
 use crate::support::Scratch;
 
-/// Creates a repository with a first commit, for tests of all commands. Returns its path.
+/// Creates a git repository with a first commit. Returns its path.
 pub fn seed(scratch: &Scratch, name: &str) -> String {
     let folder = scratch.file(&format!("{name}/code.txt"), "one\n").parent().expect("a folder").to_owned();
     for line in [

@@ -1,6 +1,6 @@
 //! Tests that the password of a URL is in nothing that mcpkg answers, writes or stores.
 //!
-//! The tests put a password in every place that takes a URL. A server asks for the password, so it is also used. Then
+//! The tests put a password in places that take a URL. A server asks for the password, so it is also used. Then
 //! everything that was printed, answered, logged and stored is searched for the password in several encodings.
 
 use std::fs::{self, File};
@@ -111,7 +111,7 @@ impl Guarded {
     }
 }
 
-/// Returns the command lines on this machine that contain the password for a port, if there is a /proc.
+/// Returns the command lines on this machine that contain the password and this port, if there is a /proc.
 fn arguments_with(port: u16) -> Vec<String> {
     let port = format!(":{port}/");
     command_lines().filter(|line| line.contains(CORE) && line.contains(&port)).collect()
@@ -199,7 +199,8 @@ fn speaks_http(shop: &Shop) -> bool {
     speaks
 }
 
-/// Runs the commands and reads the resources that show anything, and searches them and the stored data.
+/// Runs commands, reads resources and calls tools that only show something, and searches their output. Also searches
+/// all files.
 fn look_everywhere(shop: &Shop, own: &[PathBuf]) {
     let watched = Watched { shop };
     for line in [

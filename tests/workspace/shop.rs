@@ -1,4 +1,4 @@
-//! A workspace with three repositories for tests: `lib`, `api` (in `services/api`) and `web`.
+//! Creates a workspace with three repositories for tests: `lib`, `api` (in `services/api`) and `web`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -482,7 +482,7 @@ fn x35_links_out_of_the_workspace_are_refused() {
     let all = shop.json(&["spec", "list"]);
     assert_eq!(all["specs"].as_array().map(Vec::len), Some(1), "{all}");
     assert!(all["warnings"][0].as_str().is_some_and(|warning| warning.contains("'api'")), "{all}");
-    // A spec is a link, and then a document.
+    // First a spec is a link, and then one of its documents is.
     symlink(outside.join("changes/evil"), shop.root().join("openspec/changes/evil")).expect("a link");
     fs::remove_file(shop.root().join("api/openspec")).expect("gone");
     let (_, error) = shop.fails(&["spec", "validate", "evil"]);

@@ -265,7 +265,7 @@ fn status_and_worktree_list_agree_with_a_script_of_git_commands() {
     }
 }
 
-/// No output shows a password from a repository's own configuration.
+/// No output shows a password from a repository's own configuration or from the manifest.
 #[test]
 fn x34_no_answer_shows_a_password() {
     let shop = Shop::new();

@@ -40,7 +40,7 @@ fn found(shop: &Shop, folder: &Path) -> Vec<String> {
     all
 }
 
-/// Returns a workspace with a set in which the worktree of `api` has every kind of change.
+/// Returns a workspace with a set in which the worktree of `api` has changes of many kinds.
 pub fn with_changes() -> Shop {
     let shop = Shop::new();
     shop.commit(&shop.repo("api"), ".gitignore", ".env\ntarget/\n");

@@ -25,7 +25,7 @@ fn context(ground: &Ground) -> Context {
     context
 }
 
-/// Runs a tool in this process, and returns its data.
+/// Runs an operation in this process, and returns its data.
 fn run(context: &Context, tool: &str, arguments: Value) -> Result<Value> {
     let entry = mcpkg::DOMAINS.operations().find(|entry| entry.tool == tool).expect("an operation");
     entry.from_agent(arguments)?.run(context).map(|reply| reply.data)

@@ -14,17 +14,20 @@ use crate::support::{Ground, Thing, config, set_mode};
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Replaces a part of the project.
+    /// Replaces or adds some of the project's items.
     Import(Vec<Piece>),
     /// Deletes a command.
     Drop(u8),
     /// Enables or disables a module.
     Enable(u8, bool),
     Deploy(&'static str),
-    /// Edits a deployed file. `Chmod` changes the mode of one, `Delete` deletes one, and `Link` replaces one with a link.
+    /// Replaces the text of a deployed file.
     Edit(usize, String),
+    /// Changes the mode of a deployed file.
     Chmod(usize, u32),
+    /// Deletes a deployed file.
     Delete(usize),
+    /// Replaces a deployed file with a link.
     Link(usize),
     Restore,
     /// Rolls back to one of the snapshots.
@@ -50,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The deployed files, as a deploy of all targets left them.
+/// The deployed files at some point, by path.
 type Kept = BTreeMap<PathBuf, Option<Thing>>;
 
 struct World {
@@ -72,7 +75,7 @@ impl World {
         let of = |row: &deploys::Deployed| {
             let path = PathBuf::from(&row.path).strip_prefix(&base).expect("below").to_owned();
             let thing = match (tree.0.get(&path), &row.applied) {
-                // Bits that the user changed and that a deploy does not set are ignored.
+                // Ignore the actual mode, because the user may have changed bits that a deploy does not set.
                 (Some(Thing::File(_, bytes)), Image::File { mode, .. }) => Some(Thing::File(*mode, bytes.clone())),
                 (thing, _) => thing.cloned(),
             };
@@ -81,7 +84,7 @@ impl World {
         self.kept().iter().map(of).collect()
     }
 
-    /// Returns one of the files that a deploy wrote as a whole, without a user's text.
+    /// Returns a file that a deploy wrote completely, not only a block in a user's file.
     fn one(&self, n: usize) -> Option<PathBuf> {
         let whole: Vec<_> = self.kept().into_iter().filter(|row| row.written && !row.block).collect();
         let row = whole.get(n.checked_rem(whole.len())?)?;

@@ -6,7 +6,7 @@ use mcpkg_store::servers::{self, Definition, Origin, Part, Text, Transport};
 
 use super::*;
 
-/// Returns a text of words and references.
+/// Generates a text of words and references to variables.
 fn text() -> impl Strategy<Value = Text> {
     let part = prop_oneof![
         4 => "(-y|--flag|pkg|a b|it's|\"q\"|ü|/p/q){1,2}".prop_map(Part::Text),
@@ -16,7 +16,7 @@ fn text() -> impl Strategy<Value = Text> {
     prop::collection::vec(part, 1..3).prop_map(Text::new)
 }
 
-/// Returns the value of a variable or header. It is a reference, because an import does not take literal values.
+/// Generates the value of a variable or header. It is a reference, because an import does not take literal values.
 fn value() -> impl Strategy<Value = Text> {
     let variable = "[A-C]{1,2}";
     prop_oneof![
@@ -46,7 +46,7 @@ fn definition() -> impl Strategy<Value = Definition> {
     prop_oneof![program, remote]
 }
 
-/// Returns a server as its agent can express it.
+/// Generates an agent and a server, reduced to what this agent's file can express.
 fn server() -> impl Strategy<Value = (&'static Agent, Definition)> {
     let ids = proptest::sample::select(vec!["claude_code", "codex", "cursor", "vscode"]);
     (ids, definition()).prop_filter_map("its agent says it", |(agent, definition)| {

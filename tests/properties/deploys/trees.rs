@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Piece, context, deploy, import, piece, rollback, run, text};
 use crate::support::{Ground, Tree, config, set_mode};
 
-/// Something that is in the way before the first deploy.
+/// Something that exists before the first deploy.
 #[derive(Clone, Debug)]
 enum Stands {
     File(String, u32),
@@ -62,7 +62,8 @@ fn stands() -> impl Strategy<Value = Stands> {
     ]
 }
 
-/// Creates the parts of a tree that can be created below `base`.
+/// Creates the tree below `base`, and skips entries that cannot be created. Adds files and folders with names of `long`
+/// bytes.
 fn plant(base: &std::path::Path, tree: &[(&'static str, Stands)], long: usize) {
     let elsewhere = base.join("elsewhere");
     std::fs::create_dir_all(&elsewhere).expect("a folder");

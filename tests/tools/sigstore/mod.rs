@@ -41,7 +41,7 @@ fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
     rules.weigh(&subject(), [([0; 32], bundle)])
 }
 
-/// Returns the signer of a bundle. Fails if there is none.
+/// Returns the signer of a bundle. Fails unless the bundle has exactly one, and it is valid.
 #[track_caller]
 fn signer(bundle: &Bundle) -> &str {
     match &bundle.signers[..] {
@@ -50,7 +50,7 @@ fn signer(bundle: &Bundle) -> &str {
     }
 }
 
-/// Returns the reason why a bundle has no valid signer.
+/// Returns the reason why the only signer of a bundle is not valid.
 #[track_caller]
 fn refused(bundle: &Bundle) -> &str {
     match &bundle.signers[..] {

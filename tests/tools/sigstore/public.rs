@@ -68,7 +68,7 @@ fn another_root_trusts_none_of_them() {
     }
 }
 
-/// Changes each value of a signed bundle. Then nobody counts as its signer.
+/// Changes or removes a part of a signed bundle. After that, nobody counts as its signer.
 #[test]
 fn a_changed_bundle_has_no_signer() {
     let entry = "/verificationMaterial/tlogEntries/0";

@@ -1,5 +1,5 @@
-//! Tests that defects of oatty, the program that contract 004 describes, are fixed: catalogs. Each test's name begins
-//! with the defect's number. The tests for X8 to X14 are next to other tests of the same subject.
+//! Tests that mcpkg's catalogs do not repeat defects of oatty, the program that contract 004 describes. A test whose
+//! name begins with `x15_` covers defect 15. Other files of this folder have such tests too.
 
 use serde_json::{Value, json};
 

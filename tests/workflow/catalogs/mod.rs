@@ -30,7 +30,7 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/api").join(name)
 }
 
-/// Returns the JSON fixture.
+/// Returns the document `hosting.json`.
 fn hosting() -> Value {
     let text = std::fs::read_to_string(fixture("hosting.json")).expect("the fixture");
     serde_json::from_str(&text).expect("JSON")

@@ -11,7 +11,7 @@ use super::{command, fields, fixture, scratch};
 use crate::support::api::{Api, Trouble};
 use crate::support::{Scratch, eventually};
 
-/// A database with the fixture imported, and the API that serves it.
+/// An API server, and a database into which its document was imported.
 struct Ground {
     api: Api,
     scratch: Scratch,

@@ -202,7 +202,8 @@ fn a_path_that_leaves_the_base_url_is_refused() {
 proptest! {
     #![proptest_config(config(256))]
 
-    /// For any value, the request goes to the origin and path of the base, and decoding its URL returns the value.
+    /// For any value except `.` and `..`, the request goes to the origin and path of the base, and decoding its URL
+    /// returns the value.
     #[test]
     fn x12_a_decoded_request_contains_the_original_value(value in "\\PC{1,40}|[./%\\\\#?&=;:@ ]{1,12}", other in any::<String>()) {
         let api = Api::new();

@@ -25,7 +25,8 @@ steps:
     with: { plan: large, app_id: app-1 }
 ";
 
-/// Starts a run of two steps whose first step meets `trouble`, and terminates the server meanwhile. Returns the run.
+/// Starts a run of two steps, lets the first step's request meet `trouble`, and terminates the server during that
+/// request. Returns the run.
 fn ended_in(ground: &Ground, trouble: Trouble) -> Value {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     ground.api.trouble([trouble]);
@@ -63,8 +64,8 @@ fn a_step_that_outlasts_its_terminated_server_needs_a_decision() {
     assert_eq!(ground.api.seen().len(), 3);
 }
 
-/// Makes the heartbeat of the killed run look old. In PostgreSQL tests, this process and the command keep their lock
-/// files in different places, as if they were on different machines.
+/// Makes the heartbeat of the killed run look old. Tests with PostgreSQL need this: there, this process and the killed
+/// server keep their lock files in different places, as if they were on different machines.
 fn not_seen_for_long(ground: &Ground) {
     ground.scratch.change("UPDATE setting SET value = '0' WHERE key LIKE 'beat.run-%'");
 }

@@ -47,7 +47,7 @@ fn written(steps: &[Step], random: &mut Random) -> String {
         if !used.is_empty() {
             let used: Vec<String> = used.iter().map(|need| format!("steps.s{need}.output")).collect();
             let _ = writeln!(text, "    if: {}", used.join(" && "));
-            // A step with `depends_on` must list all of its dependencies there.
+            // If `depends_on` is not empty, list all dependencies there, because a missing one would be a warning.
             let all: Vec<String> = step.needs.iter().map(|need| format!("s{need}")).collect();
             let _ =
                 writeln!(text, "    depends_on: [{}]", if said.is_empty() { String::new() } else { all.join(", ") });

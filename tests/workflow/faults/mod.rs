@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::runs::{Ground, code, execute};
 use crate::support::{Client, Wait};
 
-/// Waits for a list that never contains `go`, one request after another. Then creates a database.
+/// A workflow that requests a list again and again until the list contains `go`, and then creates a database.
 pub const WAITING: &str = "\
 workflow: waiting
 steps:

@@ -17,7 +17,7 @@ use crate::workflow::runs::{Ground, code, execute, with_nonce};
 /// The characters that percent-encoding leaves unchanged in a part of a URL.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Each kind of reference with its secret value. The values are chosen so that every encoding looks different.
+/// The kind of each planted secret, and its value. The values are chosen so that every encoding looks different.
 const PLANTED: [(&str, &str); 6] = [
     ("env", "pl4nted/by env+\"1\"&x"),
     ("file", "pl4nted/by file+\"2\"&x"),
@@ -143,7 +143,7 @@ fn value(kind: &str) -> &'static str {
     PLANTED.iter().find(|(name, _)| *name == kind).expect("a kind").1
 }
 
-/// Returns each encoding in which a value may appear.
+/// Returns encodings of a value.
 fn forms(value: &str) -> Vec<(&'static str, String)> {
     vec![
         ("plain", value.to_owned()),
@@ -188,8 +188,8 @@ fn in_the_shell(planted: &mut Planted) {
     }
 }
 
-/// Runs a workflow with a secret input several times: it succeeds, an API error repeats the input, or the connection
-/// breaks. Returns false if there is no terminal.
+/// Runs a workflow with a secret input several times, once successfully and otherwise with different failures. Returns
+/// false if there is no terminal.
 fn by_a_person(planted: &mut Planted) -> bool {
     let run = ["-v", "workflow", "run", "uses.yaml", "--input", "token=env:PLANTED_INPUT"];
     let echo: &'static str = Box::leak(format!("{{\"message\": \"{}\"}}", value("input").escape_debug()).into());
@@ -260,7 +260,7 @@ fn calls_plugins(planted: &mut Planted, client: &mut Client) {
     }
 }
 
-/// Makes all of an agent's calls over stdio: some are refused, some fail and some succeed.
+/// Makes an agent's calls over stdio: some are refused, some fail and some succeed.
 fn over_stdio(planted: &mut Planted, has_plugins: bool) {
     let log = planted.log();
     let mut client = Client::spawn_logging(&mut planted.command(&["serve"]), log.into());
@@ -305,7 +305,7 @@ fn over_stdio(planted: &mut Planted, has_plugins: bool) {
     client.finish();
 }
 
-/// Makes the calls over HTTP.
+/// Makes an agent's calls over HTTP.
 fn over_http(planted: &mut Planted) {
     let key = planted.ground.scratch.json(&["access", "create", "ci", "--execute"]);
     let key = key["key"].as_str().expect("a key").to_owned();

@@ -1,5 +1,5 @@
-//! Tests that defects of oatty, the program that contract 004 describes, are fixed: the index of commands. Each test's
-//! name begins with the defect's number.
+//! Tests that mcpkg's index of commands does not repeat defects of oatty, the program that contract 004 describes. Each
+//! test's name begins with the number of a defect.
 
 use mcpkg_workflow::commands::reachable;
 use mcpkg_workflow::source::{Commands, Resolved};

@@ -1,4 +1,4 @@
-//! Tests that each operation with an MCP tool is also a command.
+//! Tests which operations with an MCP tool are also commands.
 
 use std::collections::HashSet;
 use std::sync::Arc;

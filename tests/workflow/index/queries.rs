@@ -1,4 +1,4 @@
-//! Tests with random queries that every search ends with a valid order of results.
+//! Tests random queries: every search ends, and its results are in a valid order.
 
 use mcpkg_workflow::commands::reachable;
 use mcpkg_workflow::index::SearchHit;

@@ -118,7 +118,7 @@ fn suggestions_are_ranked_by_tag_and_follow_the_cursor() {
     assert!(request.starts_with("GET 127.0.0.1:") && request.ends_with("/apps"), "{request}");
     let commands = suggest(&["--pointer", "/steps/-", "--partial", "apps create"]);
     assert_eq!(commands["values"][0]["value"], "hosting:apps:create", "{commands:#}");
-    // Suggest while the user types: a command, an argument's name.
+    // Suggest while the user types: a command, the name of an argument, a path.
     ground.scratch.file("app.yaml", format!("{TEXT}  - id: x\n    run: hosting:apps:cre\n    with:\n      na\n"));
     let command = suggest(&["--line", "17", "--column", "26"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Tests changes to a plugin: of its tools, its command line, and the machine that runs it.
+//! Tests changes of a plugin's tools, of its command line, and of the machine that runs it.
 
 use mcpkg_core::consent::approvable::Approvable as _;
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ fn secrets_of_a_plugin_are_not_stored_or_shown() {
     let missing = person_runs(&scratch, &["plugin", "add"], given.clone()).expect_err("no secret");
     assert_eq!(missing.code().name(), "E_SECRET_MISSING", "{missing}");
     assert_eq!(scratch.json(&["mcp", "list"])["servers"], json!([]), "nothing was stored");
-    // The variable is set in the environment. The plugin prints it as it dies.
+    // The environment sets the variable, and the plugin prints its value as it dies.
     let mut import = scratch.command();
     let file = json!({ "mcpServers": { "toy": {
         "command": given["command"][0], "args": given["command"].as_array().expect("words")[1..],

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Ground, tools};
 use crate::support::plugin::tool;
 
-/// Creates a plugin that lists these tools in addition to `add_note`. They are given in their wire format.
+/// Creates a plugin that lists these tools in addition to `add_note`. The tools have the format of `tools/list`.
 fn listing(tools: Value) -> Ground {
     let mut all = vec![tool("add_note", "Adds a note", json!({ "text": { "type": "string" } }))];
     all.extend(tools.as_array().expect("a list").iter().cloned());

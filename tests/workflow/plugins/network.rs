@@ -1,4 +1,4 @@
-//! Tests remote plugins. The plugin is mcpkg itself, with another database or with the same one.
+//! Tests plugins that are mcpkg servers, remote plugins, and a plugin that switches to the handshake.
 
 use serde_json::{Value, json};
 

@@ -59,7 +59,7 @@ fn own_commands_need_consent_only_if_their_tools_do() {
     }
     assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 1);
     assert_eq!(scratch.json(&["draft", "list"])["drafts"].as_array().expect("drafts").len(), 1);
-    // Rollback has no tool of its own, so as a command it needs consent.
+    // As a command, a rollback needs consent.
     let asked = execute(&mut client, json!({ "command": "mcpkg:rollback", "args": { "to": "pristine", "yes": true } }));
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
     // A workflow of several steps needs consent to its plan.

@@ -1,4 +1,4 @@
-//! Tests that clients are notified as each step ends: by progress and log messages, over stdio and over HTTP.
+//! Tests that clients are notified as each step ends: by progress messages, log messages and resource updates.
 
 use std::time::Duration;
 

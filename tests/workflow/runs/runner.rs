@@ -79,7 +79,7 @@ fn steps_run_in_order_and_use_earlier_outputs() {
         ])
     );
     assert!(done["steps"][3]["reason"].as_str().is_some_and(|why| why.contains("inputs.logs is missing")), "{done}");
-    // x43: the result does not repeat the inputs.
+    // The result does not repeat the inputs.
     assert!(done.get("inputs").is_none());
     client.finish();
 }

@@ -109,7 +109,7 @@ fn hostile_texts_in_consents_do_not_hide_the_request() {
     let mut asked_here = 0;
     let mut cases = Cases::new("texts in consents", 12);
     while cases.more() {
-        // A database keeps requests for an hour, and at most 1,000 of them. So take a new database in time.
+        // A database keeps requests for an hour, and at most 1,000 of them. So use a new database before that.
         asked_here += 1;
         if asked_here % 900 == 0 {
             assert_eq!(ground.changes(), 0);

@@ -113,7 +113,7 @@ fn one_step_runs_with_the_outputs_of_an_earlier_run() {
     // Given outputs take precedence over those of the earlier run.
     let other = json!({ "run": run, "step": "look", "step_outputs": { "create_app": { "id": "gone" } } });
     assert_eq!(code(&approved(&ground, &mut client, &other)), "E_STEP_FAILED");
-    // A damaged output is an error. Without it, the step would do something else.
+    // A damaged output is an error. Without the output, the step would do something else.
     assert!(
         ground.scratch.change("UPDATE run_step SET secrets = '7' WHERE name = 'create_app' AND secrets IS NOT NULL")
             >= 1

@@ -38,7 +38,7 @@ fn the_trail_names_the_workflows_of_an_import_and_not_their_files() {
     let file = scratch.file("in/note.yaml", NOTE).display().to_string();
     scratch.ok(&["workflow", "import", &file]);
     scratch.file("in/note.yaml", format!("# newer\n{NOTE}"));
-    // A refused import has only the name of the file.
+    // The event of a refused import names only the file.
     assert_eq!(scratch.run(&["workflow", "import", &file]).status, 1);
     scratch.ok(&["workflow", "import", "--update", &file]);
     let events = scratch.json(&["events"])["events"].clone();

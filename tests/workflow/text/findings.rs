@@ -1,5 +1,5 @@
-//! Tests that mistakes are reported with their code and position. Tests with a number cover defects of oatty; the
-//! mistakes in `recorded` were made by a model.
+//! Tests that mistakes are reported with their code and position. A test whose name begins with `x` and a number covers
+//! a defect of oatty. The mistakes in `recorded` were made by a model.
 
 use mcpkg_workflow::finding::{Severity, mended};
 

@@ -1,4 +1,4 @@
-//! Tests malicious texts. Each is refused with its own code, and none takes long.
+//! Tests malicious texts. Each is refused with a specific code, and none takes long.
 
 use super::places;
 

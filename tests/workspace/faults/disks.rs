@@ -21,7 +21,7 @@ fn on_a_small_disk(folder: &Path) -> Option<Mount> {
     Some(mount)
 }
 
-/// Leaves this many KiB free on the disk of a folder.
+/// Writes a file that leaves this many KiB free on its disk.
 fn fill(file: &Path, free: u64) {
     let _ = std::fs::remove_file(file);
     let mut out = std::fs::File::create(file).expect("a file");
@@ -62,7 +62,8 @@ fn read_only(folder: &Path) -> Option<Mount> {
     Some(mount)
 }
 
-/// Returns the read-only folders in `web`: git's whole folder, its refs, its objects, and a folder of files.
+/// Returns the folders in `web` that become read-only: git's whole folder, its refs, its objects, and a folder of
+/// files.
 fn places(shop: &Shop) -> [PathBuf; 4] {
     [".git", ".git/refs", ".git/objects", "deep"].map(|place| shop.repo("web").join(place))
 }

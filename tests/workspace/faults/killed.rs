@@ -50,8 +50,7 @@ fn specs(shop: &Shop) -> Vec<String> {
     Tree::of(&folder).0.keys().map(|path| path.display().to_string()).collect()
 }
 
-/// Kills `line` at each system call that changes the disk, with the stride of [`kill_stride`]. `is_after` returns
-/// whether the work was done.
+/// Kills `line` at many of the system calls that change the disk. `is_after` returns whether the work was done.
 fn sweep_calls(shop: &Shop, line: &[&str], folder: &Path, is_after: impl Fn() -> bool) {
     let (mut kills, mut afters) = (0, 0);
     let saved = shop.save();

@@ -1,5 +1,5 @@
-//! Tests of failures in the middle of a command: all repositories are as before or as after. The error says what to do,
-//! and after that, the same command succeeds.
+//! Tests of failures in the middle of a command: all repositories are in the state before the command, or all are in
+//! the state after it. The error says what to do, and after that, the same command succeeds.
 
 mod busy;
 mod database;

@@ -124,7 +124,8 @@ fn fail_hooks(shop: &Shop, folder: &Path) {
     }
 }
 
-/// The user's hooks run only for a push, so that no hook can stop or interrupt a change.
+/// Unless a command has `--hooks`, the user's hooks run only for a push, so that no hook can stop or interrupt a
+/// change.
 #[test]
 fn hooks_that_fail_neither_run_nor_stop_anything() {
     let shop = Shop::bare();

@@ -7,7 +7,8 @@ use serde_json::json;
 use super::imported;
 use crate::support::{Client, Wait, skipped};
 
-/// Returns the words that start a program in a new user namespace in which nothing can be watched, if that is possible.
+/// Returns the beginning of a command line that runs a program in a user namespace without inotify's `what` (watches or
+/// instances). `None` if this machine does not allow that.
 fn without(what: &str) -> Option<Vec<String>> {
     let script = format!("echo 0 > /proc/sys/user/max_inotify_{what} && exec \"$0\" \"$@\"");
     let words = ["unshare", "--user", "--map-root-user", "sh", "-c", &script].map(str::to_owned).to_vec();
