@@ -289,7 +289,7 @@ fn x34_no_answer_shows_a_password() {
         &["workspace", "add", "https://ada:geheim@127.0.0.1:1/more.git"],
         &["workspace", "remove", "web", "--dry-run"],
         &["worktree", "add", "x", "--repos", "lib"],
-        &["event", "list"],
+        &["events"],
     ] {
         for json in [&["--json", "-v"][..], &["-v"]] {
             let ran = shop.run(&[json, line].concat());
