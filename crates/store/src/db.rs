@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::changes::Change;
 use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Error, Result};
 
 /// An open transaction. All reads of a reading transaction see the same moment of the database. With `Db::new`, each
 /// statement is its own transaction instead.
@@ -18,6 +18,21 @@ pub struct Db<'c> {
     seen: RefCell<BTreeSet<String>>,
     /// The changes since the last event, which the next event lists.
     changes: RefCell<Vec<Change>>,
+}
+
+/// Work in a transaction. Not a generic parameter: the compiler would copy the code around it for each transaction of
+/// mcpkg. [`once`] makes it from a function that returns a value.
+pub(super) type Work<'f> = &'f mut dyn FnMut(&Db<'_>) -> Result<()>;
+
+/// Passes `f` to `run` as [`Work`], which `run` may call once. Returns the value of `f`.
+pub(super) fn once<T>(f: impl FnOnce(&Db<'_>) -> Result<T>, run: impl FnOnce(Work<'_>) -> Result<()>) -> Result<T> {
+    let (mut f, mut value) = (Some(f), None);
+    run(&mut |db| {
+        let f = f.take().ok_or_else(|| Error::internal("a transaction was run twice"))?;
+        value = Some(f(db)?);
+        Ok(())
+    })?;
+    value.ok_or_else(|| Error::internal("a transaction was not run"))
 }
 
 impl<'c> Db<'c> {
@@ -32,9 +47,14 @@ impl<'c> Db<'c> {
         connection: Link<'c>,
         watch: Option<&'c Watch>,
         intent: Intent,
-        f: impl FnOnce(&Self) -> Result<T>,
+        f: impl FnOnce(&Db<'_>) -> Result<T>,
     ) -> Result<T> {
-        connection.in_transaction(intent, || f(&Self { intent, ..Self::new(connection, watch) }))
+        once(f, |f| Self::transact(connection, watch, intent, f))
+    }
+
+    /// Like [`Db::in_transaction`], for work whose value [`once`] keeps.
+    pub(super) fn transact(connection: Link<'c>, watch: Option<&'c Watch>, intent: Intent, f: Work<'_>) -> Result<()> {
+        connection.in_transaction(intent, &mut || f(&Self { intent, ..Self::new(connection, watch) }))
     }
 
     /// Raises the time limit for each statement of this transaction, so that it can read much of the database. Use
@@ -101,7 +121,12 @@ impl<'c> Db<'c> {
         params: &[Value<'_>],
         f: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.connection.one(sql, params, f)
+        let (mut f, mut value) = (Some(f), None);
+        self.connection.one(sql, params, &mut |row| {
+            value = f.take().map(|f| f(row)).transpose()?;
+            Ok(())
+        })?;
+        Ok(value)
     }
 
     /// Applies `f` to the row of a query that always has exactly one, such as a count.
@@ -125,14 +150,19 @@ impl<'c> Db<'c> {
     }
 
     /// Calls `f` with each row of a query, in order. The row's values are borrowed from the statement.
-    pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-        self.connection.each(sql, params, f)
+    pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        self.connection.each(sql, params, &mut f)
     }
 
     /// Calls `f` with each row of a query as it arrives, for results that should not be in memory all at once. `f` must not run
     /// statements.
-    pub(super) fn stream(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-        self.connection.stream(sql, params, f)
+    pub(super) fn stream(
+        &self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.connection.stream(sql, params, &mut f)
     }
 
     /// Runs a statement and returns how many rows it inserted, updated or deleted.

@@ -1,5 +1,6 @@
 //! The open database, as used by all of mcpkg.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::check::{self, Findings};
+use super::db::{Work, once};
 use super::deadline::Deadline;
 use super::engine::sqlite::Access;
 use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version, params, sql};
@@ -121,15 +123,18 @@ impl Store {
         self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
     }
 
-    /// Calls `work`. On a patient handle, repeats it for up to 30 seconds until it can begin. `work` takes `f` out of
-    /// its argument once it has begun, and is not repeated after that.
-    fn begun<F, T>(&self, f: F, work: impl Fn(&mut Option<F>) -> Result<T>) -> Result<T> {
-        let (mut f, until) = (Some(f), Instant::now() + PATIENCE);
+    /// Calls `run` with `f`. On a patient handle, repeats this for up to 30 seconds until `run` calls `f`.
+    fn begun(&self, f: Work<'_>, run: impl Fn(Work<'_>) -> Result<()>) -> Result<()> {
+        let (is_begun, until) = (Cell::new(false), Instant::now() + PATIENCE);
+        let mut f = |db: &Db<'_>| {
+            is_begun.set(true);
+            f(db)
+        };
         loop {
-            match work(&mut f) {
+            match run(&mut f) {
                 Err(error)
                     if self.rights.is_patient
-                        && f.is_some()
+                        && !is_begun.get()
                         && matches!(error.code(), Code::Unavailable | Code::Busy)
                         && Instant::now() < until =>
                 {
@@ -176,21 +181,21 @@ impl Store {
     /// # Errors
     /// Errors of `f`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.begun(f, |f| self.try_read(|db| once(f)?(db)))
+        once(f, |f| self.begun(f, |f| self.try_read(f)))
     }
 
-    fn try_read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+    fn try_read(&self, f: Work<'_>) -> Result<()> {
         let connection = self.engine.pooled_reader()?;
         let watch = self.rights.deadline.as_ref().map(|deadline| deadline.watch(connection.link())).transpose()?;
         let _released = watch.as_ref().map(|_| Released(&connection));
-        let read = || Db::in_transaction(connection.link(), watch.as_deref(), Intent::Read, f);
+        let mut read = || Db::transact(connection.link(), watch.as_deref(), Intent::Read, f);
         match self.rights.seen.as_ref().filter(|seen| seen.get().is_none()) {
             Some(seen) => {
-                let (value, version) = connection.link().telling(read);
+                let (done, version) = connection.link().telling(read);
                 if let Some(version) = version {
                     let _ = seen.set(version);
                 }
-                value
+                done
             }
             None => read(),
         }
@@ -218,8 +223,12 @@ impl Store {
     }
 
     pub(super) fn write_as<T>(&self, intent: Intent, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        once(f, |f| self.write_with(intent, f))
+    }
+
+    fn write_with(&self, intent: Intent, f: Work<'_>) -> Result<()> {
         self.check_may_write()?;
-        self.begun(f, |f| Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, |db| once(f)?(db)))
+        self.begun(f, |f| Db::transact(self.engine.pooled_writer()?.link(), None, intent, f))
     }
 
     /// Opens a separate connection for a thread that reads all the time, with a cache of 16 MiB.
@@ -270,11 +279,6 @@ impl Store {
         let place = location.file().unwrap_or(location.argument()).to_string_lossy();
         Ok(sha256::hex(format!("{place}\0{generation}")))
     }
-}
-
-/// Takes the closure out of its `Option`. It can run only once.
-fn once<F>(f: &mut Option<F>) -> Result<F> {
-    f.take().ok_or_else(|| Error::internal("a transaction was run twice"))
 }
 
 /// Removes the deadline from a pooled connection on drop.

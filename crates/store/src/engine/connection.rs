@@ -65,38 +65,31 @@ impl Pooled {
     }
 }
 
+/// Reads a row. Not a generic parameter: the compiler would copy the code of both engines for each query of mcpkg.
+pub(crate) type Read<'f> = &'f mut dyn FnMut(&Row<'_>) -> Result<()>;
+
 impl<'c> Link<'c> {
     /// Implements [`Db::one`](crate::Db::one).
-    pub(crate) fn one<T>(
-        self,
-        sql: Sql,
-        params: &[Value<'_>],
-        f: impl FnOnce(&Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
+    pub(crate) fn one(self, sql: Sql, params: &[Value<'_>], f: Read<'_>) -> Result<()> {
         match self {
-            Self::Sqlite(connection) => sqlite::one(connection, sql, params, |row| f(&row.into())),
-            Self::Postgres(connection) => postgres::one(connection, sql, params, |row| f(&row.into())),
+            Self::Sqlite(connection) => sqlite::one(connection, sql, params, &mut |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::one(connection, sql, params, &mut |row| f(&row.into())),
         }
     }
 
     /// Implements [`Db::each`](crate::Db::each).
-    pub(crate) fn each(self, sql: Sql, params: &[Value<'_>], mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn each(self, sql: Sql, params: &[Value<'_>], f: Read<'_>) -> Result<()> {
         match self {
-            Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
-            Self::Postgres(connection) => postgres::each(connection, sql, params, |row| f(&row.into())),
+            Self::Sqlite(connection) => sqlite::each(connection, sql, params, &mut |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::each(connection, sql, params, &mut |row| f(&row.into())),
         }
     }
 
     /// Implements [`Db::stream`](crate::Db::stream).
-    pub(crate) fn stream(
-        self,
-        sql: Sql,
-        params: &[Value<'_>],
-        mut f: impl FnMut(&Row<'_>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn stream(self, sql: Sql, params: &[Value<'_>], f: Read<'_>) -> Result<()> {
         match self {
-            Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
-            Self::Postgres(connection) => postgres::stream(connection, sql, params, |row| f(&row.into())),
+            Self::Sqlite(connection) => sqlite::each(connection, sql, params, &mut |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::stream(connection, sql, params, &mut |row| f(&row.into())),
         }
     }
 
@@ -109,7 +102,7 @@ impl<'c> Link<'c> {
     }
 
     /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
-    pub(crate) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn in_transaction(self, intent: Intent, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         match self {
             Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),
             Self::Postgres(connection) => postgres::in_transaction(connection, intent, f),

@@ -15,26 +15,25 @@ pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    mut f: impl FnMut(Row<'_>) -> Result<()>,
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut f = |row: &postgres::Row| f(Row(row));
     if is_short(sql.text(), params) {
-        return connection.query(sql, params)?.iter().try_for_each(f);
+        return connection.query(sql, params)?.iter().map(Row::new).try_for_each(f);
     }
     let is_asked = connection.is_asked();
     let first = connection.beginning(sql, params)?;
     if first.len() <= BATCH {
-        return first.iter().try_for_each(f);
+        return first.iter().map(Row::new).try_for_each(f);
     }
     drop(first);
     if connection.transaction.get() != Transaction::None {
-        return through_cursor(connection, sql, params, &mut f);
+        return through_cursor(connection, sql, params, f);
     }
     if is_asked {
         // The first rows came with the version of the database. The transaction below may see a newer one: ask again.
         connection.ask_again();
     }
-    in_transaction(connection, Intent::Read, || through_cursor(connection, sql, params, &mut f))
+    in_transaction(connection, Intent::Read, &mut || through_cursor(connection, sql, params, f))
 }
 
 /// Whether the rows certainly fit into one batch: the query ends with a small limit, or the statement changes rows
@@ -58,7 +57,7 @@ fn through_cursor(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    f: &mut impl FnMut(&postgres::Row) -> Result<()>,
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let cursor = format!("rows_{}", connection.next_cursor());
     let declare = Statement::Text(format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", translated(sql.text())));
@@ -66,7 +65,7 @@ fn through_cursor(
     let fetch = Statement::Text(format!("FETCH {BATCH} FROM {cursor}"));
     let handed = loop {
         let rows = connection.timed(|client| fetch.query(client, &[]))?;
-        let handed = rows.iter().try_for_each(&mut *f);
+        let handed = rows.iter().map(Row::new).try_for_each(&mut *f);
         if handed.is_err() || rows.len() < BATCH {
             break handed;
         }

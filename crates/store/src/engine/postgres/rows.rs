@@ -89,7 +89,17 @@ impl ToSql for Value<'_> {
 }
 
 /// Implements [`crate::Db::one`].
-pub(in crate::engine) fn one<T>(
+pub(in crate::engine) fn one(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    first(connection, sql, params, f).map(|_| ())
+}
+
+/// Applies `f` to the first row of a query; `None` if there is no row.
+pub(super) fn first<T>(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
@@ -106,7 +116,7 @@ pub(super) fn single<T>(
     params: &[Value<'_>],
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<T> {
-    one(connection, sql, params, f)?
+    first(connection, sql, params, f)?
         .ok_or_else(|| Error::internal("a query that should always return a row returned none"))
 }
 
@@ -116,7 +126,7 @@ pub(in crate::engine) fn stream(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    mut f: impl FnMut(Row<'_>) -> Result<()>,
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut answer = Ok(());
     connection.run(sql, |client, statement| {

@@ -19,11 +19,11 @@ use mcpkg_base::error::{Code, Error, Result};
 /// writer, as on SQLite; with [`Intent::WriteProject`] only writers to the same project. In both cases, events are
 /// numbered in the order of their commits: writers to one project take a separate lock to append them
 /// (`lock_events`).
-pub(in crate::engine) fn in_transaction<T>(
+pub(in crate::engine) fn in_transaction(
     connection: &Connection,
     intent: Intent,
-    f: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+    f: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
     // After the commit or rollback, this restores the time limit that `allow_long` may have raised.
     let _limit = connection.keep_limit();
     match intent {
@@ -33,9 +33,8 @@ pub(in crate::engine) fn in_transaction<T>(
     }
     connection.transaction.set(Transaction::Open);
     let open = Open { connection, changed: connection.changed_rows() };
-    let value = f()?;
-    open.commit(intent)?;
-    Ok(value)
+    f()?;
+    open.commit(intent)
 }
 
 /// Returns a number that differs from the previous one if any connection has committed in between. It is derived from

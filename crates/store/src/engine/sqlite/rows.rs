@@ -48,18 +48,15 @@ impl ToSql for Value<'_> {
 }
 
 /// Implements [`crate::Db::one`].
-pub(in crate::engine) fn one<T>(
+pub(in crate::engine) fn one(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    f: impl FnOnce(Row<'_>) -> Result<T>,
-) -> Result<Option<T>> {
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
     let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(params_from_iter(params)).map_err(failed)?;
-    match rows.next().map_err(failed)? {
-        Some(row) => f(Row(row)).map(Some),
-        None => Ok(None),
-    }
+    rows.next().map_err(failed)?.map_or(Ok(()), |row| f(Row(row)))
 }
 
 /// Implements [`crate::Db::each`].
@@ -67,7 +64,7 @@ pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    mut f: impl FnMut(Row<'_>) -> Result<()>,
+    f: &mut dyn FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(params_from_iter(params)).map_err(failed)?;

@@ -8,13 +8,13 @@ use crate::engine::{Intent, damaged};
 use mcpkg_base::error::{Error, Result};
 
 /// Runs `f` in one transaction; see [`Link::in_transaction`](crate::engine::Link::in_transaction).
-pub(in crate::engine) fn in_transaction<T>(
+pub(in crate::engine) fn in_transaction(
     connection: &Connection,
     intent: Intent,
-    f: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+    f: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
     let transaction = begin(connection, intent)?;
-    let done = f().and_then(|value| transaction.commit().map(|()| value));
+    let done = f().and_then(|()| transaction.commit());
     done.map_err(|error| if is_refused_row(&error) { or_damage(connection, error) } else { error })
 }
 

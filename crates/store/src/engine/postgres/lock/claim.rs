@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::is_held;
 use crate::Db;
 use crate::engine::postgres::connection::Connection;
-use crate::engine::postgres::rows::{one, run, single};
+use crate::engine::postgres::rows::{first, run, single};
 use crate::engine::postgres::sql::postgres_sql;
 use crate::engine::{Holding, Subject, params, sql, sqlite};
 use mcpkg_base::clock;
@@ -135,7 +135,7 @@ fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Opti
            FROM setting AS held LEFT JOIN setting AS beat ON beat.key = ?2 WHERE held.key = ?1"
     );
     let name = subject.suffix();
-    let found = one(connection, sql, params![format!("held{name}"), format!("beat{name}")], |row| {
+    let found = first(connection, sql, params![format!("held{name}"), format!("beat{name}")], |row| {
         Ok((row.get::<String>(0)?, row.get::<i64>(1)?))
     })?;
     let Some((value, time)) = found else { return Ok(None) };

@@ -65,7 +65,7 @@ fn is_held(connection: &Connection, subject: Subject) -> Result<bool> {
 
 /// Returns the id of the last move of the database (`mcpkg move`), if there was one.
 pub(super) fn moved(connection: &Connection) -> Result<Option<String>> {
-    super::rows::one(connection, postgres_sql!("SELECT value FROM setting WHERE key = 'moved'"), params![], |row| {
+    super::rows::first(connection, postgres_sql!("SELECT value FROM setting WHERE key = 'moved'"), params![], |row| {
         row.get(0)
     })
 }
