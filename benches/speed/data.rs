@@ -181,7 +181,7 @@ pub fn noise_from(seed: u64, size: usize) -> Vec<u8> {
     words.flatten().take(size).collect()
 }
 
-/// Returns whether the processor has instructions for SHA hashes.
+/// Returns whether the processor has instructions for SHA hashes. Returns false on systems without `/proc/cpuinfo`.
 pub fn has_sha_instructions() -> bool {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     flags.split_whitespace().any(|flag| matches!(flag, "sha_ni" | "sha2"))

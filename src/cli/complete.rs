@@ -49,7 +49,7 @@ fn words(arguments: &[OsString]) -> Option<&[OsString]> {
 struct Line {
     /// The words up to and including the one to complete.
     words: Vec<OsString>,
-    /// The number of bytes of the last word that the shell keeps instead of replacing them.
+    /// How many bytes at the start of the last word the shell keeps. It replaces the rest.
     kept: usize,
 }
 
@@ -131,7 +131,7 @@ fn candidates(line: &Line) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Makes each argument that declares names complete them from `source`.
+/// Adds a completer to each argument that has [`Names`]. The completer gets the names from `source`.
 fn with_names(command: Command, source: &Arc<Source>) -> Command {
     let command = command.mut_args(|arg| match arg.get::<Names>().copied() {
         Some(names) => {

@@ -1,4 +1,5 @@
-//! Tests git sources whose remote does not answer: other calls go on, and the processes that were started to fetch end.
+//! Tests git sources whose remote does not answer. Other calls go on. If a call is cancelled or mcpkg is asked to end,
+//! the git processes that it started end too.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -16,7 +17,8 @@ const HUNG: usize = 4;
 /// How many hanging plans of one client run at once. Further ones wait for a thread.
 const THREADS: usize = 8;
 
-/// Returns a place with a project, a config repo with a git source, and a git that hangs together with a child process.
+/// Returns a place with a project, a config repo with a git source, and a fake git that starts a child process. Both
+/// processes hang.
 pub(super) fn hung() -> Place {
     let place = Place::with_project();
     place.declare(&["codex: project"], &[]);

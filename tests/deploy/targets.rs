@@ -1,5 +1,5 @@
-//! Tests targets that contract 000 does not know, such as Gemini and Copilot. Each gets its own format, and no text is
-//! written twice.
+//! Tests targets that contract 000 does not know, such as Gemini and Copilot. Each gets files in its own format, except
+//! that agents that read the same file share it.
 
 use insta::assert_snapshot;
 use mcpkg_deploy::targets::Target;
@@ -152,7 +152,8 @@ fn a14_a_rule_is_written_once_for_all_agents_that_read_it() {
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     place.deploy(&[]);
     assert_eq!(place.files(), ["root/.github/instructions/py.instructions.md"]);
-    // In a subfolder, each agent gets the text in a file with a name that it reads. GEMINI.md imports AGENTS.md.
+    // A rule for one subfolder is written to AGENTS.md in that folder, and GEMINI.md there imports it. Antigravity and
+    // VS Code get rules with globs instead, because they do not read these files in subfolders.
     let place = self::place();
     place.all_on();
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);

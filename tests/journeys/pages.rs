@@ -42,13 +42,13 @@ fn followed(page: &str) -> Vec<String> {
         }
     }
     assert!(count > 0, "{page} has no commands");
-    // `bash -e` below stops at the first command that fails.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(
         [scratch.path().join("bin")].into_iter().chain(std::env::split_paths(&path).collect::<Vec<PathBuf>>()),
     )
     .expect("a PATH");
     let mut shell = Command::new("bash");
+    // `-e` stops at the first command that fails.
     shell.args(["-eu", "-c", &script]).current_dir(scratch.path()).env_clear().env("PATH", path);
     shell.env("HOME", scratch.path()).env("MCPKG_DB", scratch.db()).env("XDG_STATE_HOME", scratch.state());
     let ran = scratch.finish(&mut shell);

@@ -1,5 +1,6 @@
-//! Tests of settings with which a repository can name a program, in a repository that came with its `.git`. mcpkg runs
-//! none of these programs until a person trusts the repository.
+//! Tests of git settings and hooks that run programs. Each test plants them in a repository's `.git`, because somebody
+//! may copy a repository together with its `.git`. mcpkg runs none of these programs until a person trusts the
+//! repository.
 
 use std::path::Path;
 
@@ -17,8 +18,8 @@ struct Way {
     settings: &'static [(&'static str, &'static str)],
     /// Prepares what else the settings need.
     prepare: fn(&Shop, &Path),
-    /// Whether the program runs in this test once a person trusts it. Some settings need a server that asks for a
-    /// password.
+    /// Whether the program runs in this test once a person trusts the repository. Some programs do not, for example
+    /// because they need a server that asks for a password.
     fires: bool,
 }
 
@@ -59,7 +60,7 @@ const WAYS: &[Way] = &[
             ("remote.lost.uploadpack", "EVIL"),
         ],
         prepare: |shop, web| {
-            // This file of the last commit is not in the index, so reading it needs its object.
+            // Delete the object of a committed file. To read it, git would have to fetch it from the remote `lost`.
             std::fs::write(web.join("code.txt"), "changed\n").expect("a file");
             shop.git(web, &["commit", "-q", "-a", "-m", "changed"]);
             let blob = shop.git(web, &["rev-parse", "HEAD:code.txt"]);

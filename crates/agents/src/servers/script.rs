@@ -9,8 +9,9 @@ const SCRIPTS: [&str; 6] = ["corepack", "npm", "npx", "pnpm", "pnpx", "yarn"];
 /// Characters with a meaning of their own for `cmd`, even inside quotes.
 const SPECIAL: &str = "&|<>^%!\"()";
 
-/// Returns the server with `cmd /c` before its command. `None` if its command is not a script, or if a word of the command
-/// line could mean something else to `cmd`: a reference could stand for any text.
+/// Returns the server with `cmd /c` before its command. `None` if its command is not a script, or if a word of the
+/// command line could mean something else to `cmd`. That includes words with a reference, such as to an environment
+/// variable, because the reference could stand for any text.
 pub(super) fn through_cmd(definition: &Definition) -> Option<Definition> {
     let command = definition.command.as_ref()?.literal()?;
     // A command with a space needs quotes, and `cmd` may remove them.

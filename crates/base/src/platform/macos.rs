@@ -29,7 +29,7 @@ pub fn device(_: &Metadata) -> Option<(u32, u32)> {
     None
 }
 
-/// Returns nothing: only Linux numbers its file systems.
+/// Returns nothing: the magic numbers of file systems in linux/magic.h are specific to Linux.
 pub fn file_system(_: &Path) -> Option<u32> {
     None
 }

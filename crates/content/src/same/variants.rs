@@ -24,8 +24,8 @@ pub fn commands_of(name: &str, attributes: &Attributes, content: &[u8]) -> Vec<S
     files
 }
 
-/// Returns the skills that a deploy writes from a prompt for agents without commands: the name and each form of the
-/// SKILL.md.
+/// Returns the skill that a deploy writes from a prompt for agents without commands: its name, and each form that its
+/// SKILL.md may have.
 pub fn skills_of(name: &str, attributes: &Attributes, content: &[u8]) -> (String, Vec<Vec<u8>>) {
     let path = commands::path(name, attributes);
     let skill = skill::name(path.strip_suffix(".md").unwrap_or(&path));
@@ -34,9 +34,9 @@ pub fn skills_of(name: &str, attributes: &Attributes, content: &[u8]) -> (String
     (skill, forms)
 }
 
-/// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. The prompt may be
-/// written with placeholders or as plain text. Either form may be rewritten, so that Claude Code runs and attaches
-/// nothing in it.
+/// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. There are up to
+/// four: the prompt with placeholders or as plain text, and each of these also rewritten so that Claude Code neither
+/// runs commands nor attaches files from it.
 fn commands_for_claude<'a>(name: &str, attributes: &'a Attributes, content: &[u8]) -> Vec<(String, &'a [Argument])> {
     let Ok(content) = std::str::from_utf8(content) else { return Vec::new() };
     let with_arguments = commands::to_file(name, attributes, content).ok();
@@ -85,7 +85,7 @@ pub fn block(text: &[u8]) -> Option<Block> {
 /// The prefix of the ids of instructions.
 const INSTRUCTIONS: &str = "instructions:";
 
-/// A rule whose front matter says only when it applies.
+/// A rule as a deploy writes it: its front matter contains nothing but the scope and the description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The file name without its extension.
@@ -111,8 +111,8 @@ pub fn is_same_rule(item: &str, content: &[u8], rule: &Rule) -> bool {
         && (sections::with_newline(text) == rule.text || is_inert(text, &rule.text))
 }
 
-/// Returns whether two texts of instructions differ only in how they write `@path`: a deploy writes it as code for agents
-/// that would load the file.
+/// Returns whether two texts of instructions differ only in how they write `@path`. For agents that would load the file
+/// at this path, a deploy puts `@path` between backticks, or writes `@ path` if backticks are not possible.
 pub fn is_inert(one: &[u8], other: &[u8]) -> bool {
     let written = |text: &[u8]| {
         let text = String::from_utf8(sections::with_newline(text)).ok()?;

@@ -20,7 +20,7 @@ pub use verify::{holds, required, verify};
 
 use crate::op::{Domain, Entry};
 
-/// The group of the operations on access keys, which are not offered to agents.
+/// The group of the operations on access keys and rules. These operations are not offered to agents.
 pub const GROUP: &str = "access";
 
 pub const DOMAIN: Domain = Domain {

@@ -78,7 +78,7 @@ pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
     Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
 }
 
-/// Returns the container images that mcpkg replaces with this machine's own programs.
+/// Returns the container images that this machine's own programs may replace.
 pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }

@@ -26,7 +26,7 @@ use mcpkg_store::Db;
 pub struct Settings {
     /// Whether tools may run without a sandbox.
     pub allow_unsandboxed: bool,
-    /// The container images that mcpkg replaces with this machine's own programs.
+    /// The container images that this machine's own programs may replace.
     pub stand_in: Vec<String>,
 }
 
@@ -99,8 +99,8 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
 }
 
 /// Returns the suitable runners. WebAssembly modules run in mcpkg itself, unless the call is a build. Tools with an
-/// image run in a container, or in bubblewrap if this machine's own programs replace the image. All others run in
-/// bubblewrap.
+/// image run in a container; if this machine's own programs may replace the image, bubblewrap comes last. All others
+/// run in bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     match &wanted.call.from {
         _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],

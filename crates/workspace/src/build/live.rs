@@ -34,7 +34,8 @@ pub struct Live {
 struct Shared {
     progress: Arc<Progress>,
     say: Arc<Say>,
-    /// Whether a person at a shell sees the progress, as a bar.
+    /// Whether the caller is a shell or the console, not an MCP client. A shell at a terminal shows the progress as a
+    /// bar; an MCP client gets messages.
     is_shell: bool,
     total: u64,
     state: Mutex<State>,

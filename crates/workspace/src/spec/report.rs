@@ -101,7 +101,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Checks one document: whether it can be read, then `check`, which is specific to this document, then placeholders.
+    /// Checks that one document can be read, runs `check`, which is specific to this document, and looks for
+    /// placeholders.
     fn document(&mut self, which: Which, document: &Document, check: fn(&mut Self, &Markdown)) {
         match document {
             Document::Missing => self.refuse(which.file(), None, "is missing"),

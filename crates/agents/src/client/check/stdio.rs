@@ -24,7 +24,7 @@ use mcpkg_base::redact::{redact, redact_at_cut};
 const LINE: u64 = 64 << 20;
 
 /// Returns the environment in which an agent starts the entry's program. mcpkg's own variables are left out unless the
-/// entry names them, because the agent may be started from another shell.
+/// entry names them: they may be set only in this shell, and the agent may be started from another one.
 pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let named = named.unwrap_or_default();
@@ -115,7 +115,8 @@ impl StdioTransport {
                 }
             });
         }
-        // If the queue is full, this drops the message: no thread is waiting for a message then.
+        // The message only wakes a `receive` that is waiting. If the queue is full, none is waiting, so the message may
+        // be dropped.
         let wake = move || {
             let _ = waker.try_send(Line::Cancelled);
         };

@@ -34,7 +34,7 @@ pub(super) fn strictly(text: &str) -> Option<Fault> {
     Some(Fault { at: Some((error.line(), error.column())), what: error.to_string() })
 }
 
-/// Returns the objects called `key` in the items of a top-level list: the `name` of each item, and the object's place.
+/// Finds the object `key` in each item of a top-level list. Returns the item's `name` and the object's byte range.
 pub(super) fn in_list(text: &str, list: &str, key: &str) -> Vec<(String, Range<usize>)> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok().and_then(|parsed| parsed.value);
     let Some(Ast::Object(document)) = parsed else { return Vec::new() };

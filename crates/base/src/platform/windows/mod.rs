@@ -16,7 +16,7 @@ pub use terminal::*;
 
 pub const SYSTEM: System = System::Windows;
 
-/// Returns nothing: the environment has the name, `COMPUTERNAME`.
+/// Returns nothing: the name is in the environment variable `COMPUTERNAME`.
 pub fn host() -> Option<String> {
     None
 }
@@ -26,7 +26,7 @@ pub fn user() -> Option<(u32, u32)> {
     None
 }
 
-/// Returns nothing: folders are not kept open.
+/// Returns nothing: folders are not kept open here, so there is no handle whose path could be read.
 pub fn whereabouts(_: &folder::Handle) -> Option<PathBuf> {
     None
 }
@@ -36,7 +36,7 @@ pub fn device(_: &Metadata) -> Option<(u32, u32)> {
     None
 }
 
-/// Returns nothing: only Linux numbers its file systems.
+/// Returns nothing: the magic numbers of file systems in linux/magic.h are specific to Linux.
 pub fn file_system(_: &Path) -> Option<u32> {
     None
 }

@@ -1,10 +1,11 @@
-//! Starts a program from inside a sandbox, where limits count only the sandbox's own processes.
+//! Starts a program through the starter: a second mcpkg process that runs inside the sandbox, if there is one.
 //!
-//! A process can only set limits on itself, and the limit on the number of processes counts all processes in a user
-//! namespace. So the sandbox starts mcpkg itself, which limits itself, starts the program and waits for it. Both sides
-//! share a socket, which is either standard input or at a path. The request with the program's variables arrives on the
-//! socket, so that the sandbox's arguments and variables contain no secrets. mcpkg then sends back the result and the
-//! files that the program left.
+//! The starter limits itself, starts the program and waits for it. mcpkg cannot set the limits before bubblewrap
+//! creates the sandbox: the limit on the number of processes would count all processes of the user.
+//!
+//! The mcpkg outside and the starter share a socket, which the starter gets as its standard input or by a path. The
+//! request with the program's variables is sent over the socket, so that the sandbox's arguments and variables contain
+//! no secrets. The starter then sends back the result and the files that the program left.
 
 mod below;
 mod enter;

@@ -72,7 +72,7 @@ fn for_copilot(
     }
 }
 
-/// Adds a command for Gemini. Claude Code reads only the Markdown files in the same folder.
+/// Adds a command for Gemini, as TOML next to Claude Code's file. Claude Code reads only the Markdown files there.
 fn for_gemini(making: &mut Making, name: &str, stem: &str, own: &str, attributes: &Attributes) {
     let why = match convert_to::gemini(own, &attributes.arguments) {
         Ok(file) if making.put(&format!("commands/{stem}.toml"), file.clone().into_bytes(), false) => return,

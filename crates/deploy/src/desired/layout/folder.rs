@@ -185,8 +185,8 @@ impl Folder {
         (real != PRIVATE && self.files.get(real)?.is_writable).then_some(Place::File(real))
     }
 
-    /// Whether the target reads AGENTS.md now, and would stop if mcpkg wrote the import's file without a line that
-    /// imports AGENTS.md.
+    /// Whether the import's target reads AGENTS.md now, and would stop if mcpkg wrote the file `import.from` without a
+    /// line that imports AGENTS.md.
     pub(super) fn hides(&self, import: &Import) -> bool {
         let reads_it = !self.hidden.contains(&import.target);
         reads_it && matches!(import.target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_))

@@ -8,7 +8,7 @@ use crate::backend::wire;
 use crate::package::Name;
 use mcpkg_base::error::Result;
 
-/// The names of the tools' folder and of the files in a version's folder.
+/// The names of the tools' folder, and of the files and the folder in a version's folder.
 pub const TOOLS: &str = "tools";
 pub const PACKAGE: &str = "package.json";
 pub const MANIFEST: &str = "manifest.json";

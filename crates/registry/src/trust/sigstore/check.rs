@@ -135,7 +135,7 @@ pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
 
 fn made(text: &str) -> Result<Arc<Verifier>, String> {
     // The first provider that is installed stays until the process ends, and this code always installs the same
-    // one.
+    // one. So a failure only means that it is already installed.
     let _ = install_default_provider(&Ring);
     let root = TrustedRoot::from_json(text).map_err(|error| error.to_string())?;
     for (missing, what) in [

@@ -10,7 +10,8 @@ use crate::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, r
 use crate::engine::{Intent, Link, Progress, params, transfer};
 use mcpkg_base::error::Result;
 
-/// The SQL condition that selects the settings in which this server stores its locks.
+/// The SQL condition that selects the settings that belong to this server and not to the content: who holds its locks,
+/// and the id of the last `mcpkg move`.
 macro_rules! locks {
     () => {
         "(key = 'moved' OR key >= 'held.' AND key < 'held/' OR key >= 'beat.' AND key < 'beat/')"
@@ -51,7 +52,8 @@ impl Database {
         Db::in_transaction(Link::Postgres(&live), None, Intent::Write, |to| {
             // No other process can write now, so the copy contains every commit before the restore.
             self.copy_to(kept, false, &progress.silent())?;
-            // Locks belong to this server. So the server's rows about locks stay, and the backup's are deleted.
+            // Locks and the id of the last move belong to this server. So the server's rows about them stay, and the
+            // backup's are deleted.
             let held = to.all(postgres_sql!("SELECT key, value FROM setting WHERE ", locks!()), params![], |row| {
                 Ok((row.get::<String>(0)?, row.get::<String>(1)?))
             })?;

@@ -2,8 +2,10 @@
 //!
 //! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight
 //! of the place where it occurs first: the name, the description, or the text. This limits the row's size, as
-//! PostgreSQL requires. A search for several words in a row, or for pairs of letters in scripts without spaces, finds
-//! texts that contain all of them in any order.
+//! PostgreSQL requires.
+//!
+//! A query such as `foo-bar` is split into words, and a query in a script without spaces into pairs of letters. The
+//! search finds texts that contain all of them, in any order.
 
 use std::collections::HashSet;
 

@@ -83,7 +83,7 @@ impl Operation for Show {
     }
 }
 
-/// Formats a field as one line, or a list as one line for each element.
+/// Formats a field as one line, or a list or an object as one line for each element.
 fn lines(key: &str, value: &Value) -> String {
     let of = |text: &str| format!("{key}: {}\n", cell(text));
     let each = |text: &str| format!("{}: {}\n", key.trim_end_matches('s'), cell(text));
