@@ -72,7 +72,7 @@ pub fn listen(address: &str) {
     }
 }
 
-/// Connects with the same settings as mcpkg.
+/// Connects to the schema of mcpkg.
 fn connect(address: &str) -> Client {
     let mut config: postgres::Config = address.parse().expect("an address");
     config.options("-c search_path=mcpkg").connect(NoTls).expect("the server takes a connection")

@@ -1,4 +1,4 @@
-//! Tests `mcpkg tool import`, which imports a home in Enact's layout completely or not at all.
+//! Tests `mcpkg tool import`, which imports the tools of a home in Enact's layout that it can read.
 
 use std::collections::BTreeMap;
 use std::fs;

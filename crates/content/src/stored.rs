@@ -214,7 +214,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
 }
 
 /// Creates an item from `entry` and `content`, or replaces `before` with them. Returns the item's permanent key. Fails
-/// with `E_ALREADY_EXISTS` if the name or URI is taken.
+/// with `E_ALREADY_EXISTS` if the name or URI is taken. An agent-specific file replaces one at the same path.
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,

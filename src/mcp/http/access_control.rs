@@ -58,7 +58,8 @@ impl AccessControl {
     }
 
     /// Checks a request that arrived at `came`. Returns the server's configuration, narrowed to what the request may
-    /// access. Without `project`, the request is for the project that the server selects.
+    /// access. Without `project`, the request is for the one project
+    /// of its key or token, or else for the project that the server selects.
     pub(super) fn admit(
         &self,
         read_cache: &ReadCache,

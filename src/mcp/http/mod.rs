@@ -1,7 +1,7 @@
 //! Serves MCP over HTTP: streamable HTTP at `/mcp`, and the older transport at `/sse`.
 //!
-//! A URL may name a project, as in `/projects/NAME/mcp`. Otherwise, requests are for the project that the server
-//! selects.
+//! A URL may name a project, as in `/projects/NAME/mcp`. Otherwise, requests are for the one project of their access key
+//! or token, or else for the project that the server selects.
 
 mod access_control;
 mod admission;

@@ -1,4 +1,4 @@
-//! The reasons to refuse a request for its key or token.
+//! The reasons to refuse a request because of its key or token.
 
 use std::fmt;
 

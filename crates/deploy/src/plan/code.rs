@@ -38,7 +38,7 @@ impl Code {
     }
 }
 
-/// Returns what agents will run after these changes but do not run yet.
+/// Returns what agents will run after these changes: new MCP servers, and everything in settings files that change.
 pub fn of(changes: &[Change]) -> Vec<Code> {
     changes.iter().filter(|change| change.op != Op::Delete).flat_map(of_change).collect()
 }

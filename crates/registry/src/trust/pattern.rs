@@ -42,7 +42,8 @@ pub fn check_published(pattern: &str) -> Result<()> {
 }
 
 fn check_by(pattern: &str, takes: impl Fn(&Name) -> bool) -> Result<()> {
-    // If any replacement of `*` gives a valid name, one of these three does.
+    // If some text in place of every `*` gives a valid name, one of these three does. (`*@*`, which matches `@a/a`, would
+    // need two different texts, and is refused.)
     let is_name = |star: &&str| Name::parse(&pattern.replace('*', star)).is_ok_and(|name| takes(&name));
     if pattern.len() <= LONGEST && ["", "a", "a/a"].iter().any(is_name) {
         return Ok(());

@@ -133,8 +133,8 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns a schema without references, descriptions and examples, and how many properties and items were cut. A recursive schema
-/// is cut where it repeats. After [`MOST_NODES`] schemas, all properties and items are cut.
+/// Returns a schema without references, descriptions and examples, and how many properties and items were cut because it
+/// has more than [`MOST_NODES`] schemas. A recursive schema is cut where it repeats, which is not counted.
 pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
     let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
     Ok((outline.of(schema)?, outline.cut))
