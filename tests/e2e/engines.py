@@ -22,6 +22,7 @@ from mcp.client.subscriptions import PromptsListChanged
 from engines_cost import cost
 from engines_load import Load, Plain, gap, middle, table
 from engines_postgres import Postgres, wait_until
+from servers import Server
 from story import FOLDER, MCPKG, Home, check, end, show
 
 warnings.simplefilter("ignore")
@@ -34,45 +35,6 @@ OPTIONS = OPTIONS.parse_args(sys.argv[4:])
 
 def heading(text):
     print(f"\n# {text}", flush=True)
-
-
-class Server:
-    """`mcpkg serve --http`, at a port of its own and on a machine of its own."""
-
-    def __init__(self, home):
-        self.home, self.port = home, 0
-        self.start()
-
-    def start(self):
-        """Starts it, at the same port as before."""
-        words = ["serve", "--http", "--port", str(self.port)]
-        print(f"{self.home.name}$ mcpkg {' '.join(words)} &", flush=True)
-        log = open(self.home.path / "server.log", "w")
-        self.process = subprocess.Popen([MCPKG, *words], cwd=self.home.path, env=self.home.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        said = lambda: re.search(r"listening on http://127\.0\.0\.1:(\d+)", (self.home.path / "server.log").read_text())
-        wait_until(f"{self.home.name} says where it listens", said)
-        self.port = int(said()[1])
-        print(f"    listening on http://127.0.0.1:{self.port}", flush=True)
-
-    def kill(self):
-        print(f"{self.home.name}$ kill -9 {self.process.pid}", flush=True)
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(30)
-
-    def readyz(self):
-        """Returns the status of its /readyz; 0 where it does not answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status
-        except OSError:
-            return 0
-        finally:
-            connection.close()
 
 
 def primary_and_standby():

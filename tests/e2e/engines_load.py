@@ -15,11 +15,30 @@ PAUSE = 0.005
 VERSION = "2026-07-28"
 
 
-class Round:
-    """A client that asks the next server each time."""
+def message(method, params, token=None):
+    """Returns the body and the headers of a request that needs no session."""
+    named = params.get("name") or params.get("uri")
+    prefix = "io.modelcontextprotocol/"
+    meta = {"protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": {"name": "round", "version": "1"}}
+    params = params | {"_meta": {prefix + key: value for key, value in meta.items()}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": VERSION,
+        "Mcp-Method": method,
+    }
+    if named:
+        headers["Mcp-Name"] = named
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), headers
 
-    def __init__(self, ports, at):
-        self.ports, self.at, self.connections = ports, at, {}
+
+class Round:
+    """A client that asks the next server each time, with the next token if it has any."""
+
+    def __init__(self, ports, at, tokens=()):
+        self.ports, self.at, self.tokens, self.connections, self.error = ports, at, tokens, {}, ""
 
     def connection(self):
         """Returns a connection to the next server that listens, with its port; `None` where none does."""
@@ -45,22 +64,16 @@ class Round:
         if found is None:
             return None
         port, connection = found
-        named = params.get("name") or params.get("uri")
-        prefix = "io.modelcontextprotocol/"
-        meta = {"protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": {"name": "round", "version": "1"}}
-        params = params | {"_meta": {prefix + key: value for key, value in meta.items()}}
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": VERSION,
-            "Mcp-Method": method,
-        }
-        if named:
-            headers["Mcp-Name"] = named
+        token = self.tokens[self.at % len(self.tokens)] if self.tokens else None
+        body, headers = message(method, params, token)
         try:
             connection.request("POST", "/mcp", body, headers)
-            return json.loads(connection.getresponse().read())
+            answer = connection.getresponse()
+            text = answer.read()
+            if not text.startswith(b"{"):
+                # A proxy answers like this if its server went away.
+                raise http.client.HTTPException(f"{answer.status} {text[:80]}")
+            return json.loads(text)
         except (OSError, http.client.HTTPException):
             connection.close()
             del self.connections[port]
@@ -72,18 +85,19 @@ class Round:
         error = json.dumps((answer or {}).get("error", ""))
         if answer and "result" in answer:
             return answer["result"]["messages"][0]["content"]["text"], False
+        self.error = error
         return None, "not found" in error
 
 
 class Load:
-    """Readers and writers, each a thread, and what they saw: `(when, what, seconds)`."""
+    """Readers and writers, each a thread, and what they saw: `(when, what, seconds)`. `reasons` says why requests failed."""
 
-    def __init__(self, ports, known):
-        self.ports, self.known = ports, known
-        self.over, self.seen, self.wrong = threading.Event(), [], []
+    def __init__(self, ports, known, prefix="load", tokens=(), readers=READERS, writers=WRITERS):
+        self.ports, self.known, self.prefix, self.tokens = ports, known, prefix, tokens
+        self.over, self.seen, self.wrong, self.reasons = threading.Event(), [], [], []
         self.acknowledged, self.refused, self.unknown = {}, [], []
-        self.threads = [threading.Thread(target=self.read, args=(n,)) for n in range(READERS)]
-        self.threads += [threading.Thread(target=self.write, args=(n,)) for n in range(WRITERS)]
+        self.threads = [threading.Thread(target=self.read, args=(n,)) for n in range(readers)]
+        self.threads += [threading.Thread(target=self.write, args=(n,)) for n in range(writers)]
 
     def __enter__(self):
         for thread in self.threads:
@@ -100,13 +114,16 @@ class Load:
         self.seen.append((now, what, now - start))
 
     def read(self, n):
-        client, names = Round(self.ports, n), list(self.known)
+        client, names = Round(self.ports, n, self.tokens), list(self.known)
         while not self.over.is_set():
             n += 7
             name, start = names[n % len(names)], time.monotonic()
             try:
                 text, is_missing = client.get(name)
-            except (OSError, http.client.HTTPException):
+                if text is None:
+                    self.reasons.append(f"{name}: {client.error}")
+            except (OSError, http.client.HTTPException) as error:
+                self.reasons.append(f"{name}: {error!r}")
                 text, is_missing = None, False
             if is_missing or text not in (None, self.known[name]):
                 self.wrong.append(f"{name}: {text}")
@@ -115,14 +132,15 @@ class Load:
                 time.sleep(PAUSE)
 
     def write(self, n):
-        client, number = Round(self.ports, n), 0
+        client, number = Round(self.ports, n, self.tokens), 0
         while not self.over.is_set():
             number += 1
-            name, content, start = f"load-{n}-{number}", f"{n} {number}", time.monotonic()
+            name, content, start = f"{self.prefix}-{n}-{number}", f"{n} {number}", time.monotonic()
             call = {"name": "create_prompt", "arguments": {"name": name, "content": content}}
             try:
                 answer = client.ask("tools/call", call)
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException) as error:
+                self.reasons.append(f"{name}: {error!r}")
                 self.unknown.append(name)
                 self.saw("unknown", start)
                 continue
@@ -132,9 +150,11 @@ class Load:
                 self.saw("write", start)
                 self.read_back(client, name, content)
             elif "is not known" in said:
+                self.reasons.append(f"{name}: {said}")
                 self.unknown.append(name)
                 self.saw("unknown", start)
             else:
+                self.reasons.append(f"{name}: {said}")
                 self.refused.append(name)
                 self.saw("refused", start)
                 time.sleep(PAUSE)
@@ -143,7 +163,8 @@ class Load:
         """Whoever was told that it is written reads it through the next server."""
         try:
             text, is_missing = client.get(name)
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
+            self.reasons.append(f"after {name}: {error!r}")
             return
         if is_missing or text not in (None, content):
             self.wrong.append(f"after {name} was acknowledged: {text}")

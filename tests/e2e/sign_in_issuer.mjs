@@ -1,5 +1,8 @@
-// An authorization server that signs everybody in without asking: `sign_in_issuer.mjs PORT`. Who it is, is the name that the
-// client registered under. ada is in the group platform, and bob in support.
+// An authorization server that signs everybody in without asking: `sign_in_issuer.mjs PORT [PEOPLE]`. Who signs in follows from
+// the name that the client registered under. PEOPLE is a file of JSON, which is read again for each token:
+// `{ "CLIENT": { "name": "ada", "groups": ["platform"], "seconds": 600 } }`. Without it, ada is in the group platform, and bob in
+// support.
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -9,7 +12,13 @@ const { Provider } = await import(pathToFileURL(require.resolve("oidc-provider")
 
 const port = Number(process.argv[2]);
 const issuer = `http://127.0.0.1:${port}`;
-const groups = { ada: ["platform"], bob: ["support"] };
+const file = process.argv[3];
+
+/** Returns what is known of the person who uses the client with this name. */
+function person(client) {
+    const people = file ? JSON.parse(readFileSync(file, "utf8")) : { ada: { groups: ["platform"] }, bob: { groups: ["support"] } };
+    return { name: client, groups: [], seconds: 600, ...people[client] };
+}
 
 const provider = new Provider(issuer, {
     features: {
@@ -20,11 +29,11 @@ const provider = new Provider(issuer, {
             enabled: true,
             defaultResource: () => undefined,
             useGrantedResource: () => true,
-            getResourceServerInfo: (_context, resource) => ({
+            getResourceServerInfo: (_context, resource, client) => ({
                 audience: resource,
                 scope: "openid",
                 accessTokenFormat: "jwt",
-                accessTokenTTL: 600,
+                accessTokenTTL: person(client.clientName).seconds,
             }),
         },
     },
@@ -32,7 +41,10 @@ const provider = new Provider(issuer, {
     clientDefaults: { token_endpoint_auth_method: "none" },
     pkce: { required: () => true },
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    extraTokenClaims: (_context, token) => ({ groups: groups[token.accountId] ?? [], preferred_username: token.accountId }),
+    extraTokenClaims: (_context, token) => ({
+        groups: person(token.client.clientName).groups,
+        preferred_username: token.accountId,
+    }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
 });
 
@@ -40,7 +52,8 @@ async function signIn(request, response) {
     const details = await provider.interactionDetails(request, response);
     const { client_id: id, scope, resource } = details.params;
     const client = await provider.Client.find(id);
-    const accountId = client.clientName;
+    const accountId = person(client.clientName).name;
+    console.log(`signs in: ${accountId} by ${client.clientName}`);
     const grant = new provider.Grant({ accountId, clientId: id });
     grant.addOIDCScope(scope ?? "openid");
     for (const one of [resource ?? []].flat()) grant.addResourceScope(one, scope ?? "openid");
