@@ -68,6 +68,10 @@ engines *OPTIONS:
 sign-in:
     bash tests/e2e/sign_in.sh
 
+# The story of a team that signs in: three servers on PostgreSQL behind a proxy, ten clients, and the loss of each part, as a table
+teams:
+    bash tests/e2e/teams.sh
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

@@ -7,9 +7,10 @@ import time
 from engines_load import Load, table
 from engines_postgres import Postgres, free_port, wait_until
 from story import FOLDER, MCPKG, Home, check, end
+from teams_attacks import attacked
 from teams_changes import issuer_down, primary_lost, restored, server_lost, upgraded
 from teams_cost import BAR, cost
-from teams_ground import Audited, Issuer, Proxy, audited
+from teams_ground import Audited, Issuer, Proxy, audited, install
 from teams_people import Person, claims
 from teams_programs import PROGRAMS, python_client, signed_in
 
@@ -44,6 +45,8 @@ class Team:
         self.hosts = f"127.0.0.1:{self.primary.port},127.0.0.1:{self.standby.port}"
         self.address = self.database("postgres")
         self.admin = Home("admin")
+        # With MCPKG_OLD_BIN, everything begins with the program of an older version.
+        install(os.environ.get("MCPKG_OLD_BIN") or MCPKG)
         self.admin.env["MCPKG_DB"] = self.address
         self.admin.run("mcpkg init && mcpkg project create shop")
         self.admin.run('for n in $(seq 10 29); do mcpkg prompt create known-$n "Known: $n"; done', quiet=True)
@@ -54,14 +57,12 @@ class Team:
         self.issuer = Issuer(PEOPLE)
         self.running.append(lambda: self.issuer.kill())
         self.proxy = Proxy(free_port())
-        self.running.append(self.proxy.kill)
-        # With MCPKG_OLD_BIN, the servers begin with the program of an older version.
-        old = os.environ.get("MCPKG_OLD_BIN") or MCPKG
+        self.running.append(self.proxy.end)
         for name in ("web1", "web2", "web3"):
             home = Home(name)
             home.env["MCPKG_DB"] = self.address
-            self.servers.append(Audited(home, self.issuer, self.proxy, old))
-            self.running.append(self.servers[-1].kill)
+            self.servers.append(Audited(home, self.issuer, self.proxy))
+            self.running.append(self.servers[-1].end)
         self.proxy.start(self.servers)
         self.url = f"{self.proxy.url}/mcp"
 
@@ -107,21 +108,22 @@ def sign_in(team):
     print(f"bob> listens; login$ takes the group platform from bob, whose token ends in {claims(bob.token)['exp'] - time.time():.0f} s", flush=True)
 
     holds, said, took, _ = signed_in(python_client, FOLDER, team.url, "by-ada")
-    team.row("sign in", "Python client `mcp` 2.3.0: signs in, lists, writes a prompt", f"{took:.1f} s", holds, said)
+    team.row("sign in", "the Python client `mcp` signs in, lists, and writes a prompt", f"{took:.1f} s", holds, said)
     for name in ("dora", "emil", "finn"):
         team.person(name)
     dora, emil, finn = (team.people[name] for name in ("dora", "emil", "finn"))
-    finn.ask("prompts/get", {"name": "by-ada"})
+    bob.ask("prompts/get", {"name": "by-ada"})
     status, answer = emil.call("update_prompt", name="by-ada", content="Changed by emil")
     check("emil changes ada's prompt", status == 200 and answer["result"].get("isError") is False, answer)
     dora.ask("prompts/get", {"name": "by-ada"})
+    finn.call("get_prompt", name="by-ada")
     working = {"ada", "bob", "dora", "emil", "finn"}
     for name, _, what, program in PROGRAMS:
         holds, said, took, why = signed_in(program, FOLDER, team.url, "by-ada")
         if why:
             team.skipped("sign in", what, why)
             continue
-        team.row("sign in", f"{what}: signs in, {program.__doc__.split(' ', 1)[1].rstrip('.').split(', ')[-1].removeprefix('and ')}", f"{took:.1f} s", holds, said)
+        team.row("sign in", what, f"{took:.1f} s", holds, said)
         if holds:
             working.add(name)
             (FOLDER / f"program-{name}/worked").touch()
@@ -149,9 +151,9 @@ def who_did(team):
     team.admin.run("mcpkg events | grep by-ada")
     logs = " ".join(str(server.audit) for server in team.servers)
     last = team.admin.run(f"""jq -r 'select(.subject == "by-ada" and .tool == "update_prompt") | .time' {logs} | sort | tail -n 1""").strip()
-    who = team.admin.run(f"""jq -r 'select(.subject == "by-ada" and .method == "prompts/get" and .time > "{last}") | .requester' {logs} | sort -u""")
+    who = team.admin.run(f"""jq -r 'select(.subject == "by-ada" and .time > "{last}") | select(.method == "prompts/get" or .tool == "get_prompt") | .requester' {logs} | sort -u""")
     found = {name.removeprefix("person:") for name in who.split()}
-    wanted = {"dora"} | {name for name in ("ines", "remo") if (FOLDER / f"program-{name}/worked").exists()}
+    wanted = {"dora", "finn"} | {name for name in ("ines", "remo") if (FOLDER / f"program-{name}/worked").exists()}
     team.row("audit", "the audit logs of three servers: who read it since", ", ".join(sorted(found)), found == wanted, wanted)
     kept = "".join(server.audit.read_text() for server in team.servers)
     secrets = [part for token in [*team.tokens, *(person.token for person in team.people.values())] for part in token.split(".")[1:]]
@@ -167,6 +169,7 @@ def withdrawn(team, stream, had):
     late = stream.ended_at - expiry
     team.row("withdrawn group", f"bob's stream got a change, and ended with the token (`exp` and {LEEWAY} s of leeway)", f"{late:+.2f} s",
              stream.heard("list_changed") and -1 <= late <= 1, stream.lines)
+    old = bob.token
     status, _ = bob.ask("prompts/list", {})
     team.row("withdrawn group", "the old token is refused", f"{status}", status == 401)
     has = bob.sign_in().tools()
@@ -174,6 +177,13 @@ def withdrawn(team, stream, had):
     gone = had - has
     team.row("withdrawn group", "bob's next token has no tool that writes, and reads as its other group may",
              f"{len(had)} tools, then {len(has)}; a write: {status}", "create_prompt" in gone and len(has) > 0 and status == 403, has)
+    stream, start = bob.listen(), time.time()
+    team.admin.run("mcpkg --yes access rule remove --claim groups=support --project shop")
+    wait_until("the stream ends", lambda: stream.ended_at is not None, limit=20)
+    status, _ = bob.ask("prompts/list", {})
+    team.row("withdrawn rule", "a stream ends with its rule, and the token gives no access", f"{stream.ended_at - start:.2f} s; {status}", status == 403)
+    team.admin.run("mcpkg access rule add --claim groups=support --project shop --read-only")
+    return old
 
 
 def costs(team):
@@ -194,7 +204,7 @@ def main():
         stream, had = sign_in(team)
         who_did(team)
         costs(team)
-        withdrawn(team, stream, had)
+        attacked(team, withdrawn(team, stream, had))
         upgraded(team)
         restored(team)
         server_lost(team)

@@ -5,7 +5,11 @@ import time
 from engines_load import Round
 from engines_postgres import wait_until
 from story import MCPKG
+from teams_ground import install
 from teams_people import Person, stranger
+
+# The readers and writers of a load.
+CLIENTS = 8
 
 # The tables as a newer version would make them: more columns and a table that this version does not know.
 EXPAND = """
@@ -56,7 +60,7 @@ def answered(load):
 
 
 def upgraded(team):
-    team.heading("5. A rolling upgrade under load: tables, then one server after the other")
+    team.heading("6. A rolling upgrade under load: tables, then one server after the other")
     with team.load("upgrade") as load:
         time.sleep(3)
         in_the_end(team.primary.query, EXPAND)
@@ -64,12 +68,12 @@ def upgraded(team):
         time.sleep(3)
         expanded, busy = answered(load), [why for why in load.reasons if "E_DB_BUSY" in why]
         in_the_end(team.primary.query, TAKEN_BACK)
-        team.admin.run("mcpkg init")
+        install(MCPKG)
+        team.admin.run("mcpkg --version && mcpkg --quiet init")
         stopped = []
         for server in team.servers:
             before = answered(load)
             stopped.append(server.stop())
-            server.program = MCPKG
             server.start()
             server.is_used()
             print(f"    {server.home.name} is another process; {answered(load) - before} requests were answered meanwhile", flush=True)
@@ -83,7 +87,7 @@ def upgraded(team):
 
 
 def restored(team):
-    team.heading("6. A backup while servers run, and a restore into an empty database")
+    team.heading("7. A backup while servers run, and a restore into an empty database")
     start = time.monotonic()
     team.admin.run("mcpkg backup kept.db && mcpkg --db kept.db check --deep")
     backed_up = time.monotonic() - start
@@ -104,7 +108,7 @@ def restored(team):
 
 
 def server_lost(team):
-    team.heading("7. A server is killed under load")
+    team.heading("8. A server is killed under load")
     with team.load("killed") as load:
         time.sleep(3)
         before, killed = answered(load), time.monotonic()
@@ -113,8 +117,8 @@ def server_lost(team):
         after = answered(load) - before
     failed = failures(load)
     last = max(failed, default=killed) - killed
-    team.row("server lost", "requests fail only when they were at the killed server", f"{len(failed)} of {answered(load)} failed, the last after {last:.1f} s",
-             len(failed) <= 16 and last < 3 and after > 20 and not load.wrong, load.reasons[:3])
+    team.row("server lost", "no client's request fails twice", f"{len(failed)} of {answered(load)} failed, the last after {last:.1f} s",
+             len(failed) <= CLIENTS and last < 3 and after > 20 and not load.wrong, load.reasons[:3])
     gone = lost(team, load)
     team.row("server lost", "acknowledged writes that are lost", f"{len(gone)} of {len(load.acknowledged)}", load.acknowledged and not gone, gone[:3])
     with team.load("again"):
@@ -123,7 +127,7 @@ def server_lost(team):
 
 
 def primary_lost(team):
-    team.heading("8. The primary is killed under load, and the standby is promoted")
+    team.heading("9. The primary is killed under load, and the standby is promoted")
     with team.load("promoted") as load:
         time.sleep(3)
         killed = time.monotonic()
@@ -140,7 +144,7 @@ def primary_lost(team):
 
 
 def issuer_down(team):
-    team.heading("9. The issuer is down")
+    team.heading("10. The issuer is down")
     team.issuer.kill()
     tokens = [*team.tokens, *(person.token for name, person in team.people.items() if name != "bob")]
     dora = team.people["dora"]

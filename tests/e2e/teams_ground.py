@@ -12,8 +12,17 @@ from story import FOLDER, Home
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# What every machine of the story calls mcpkg.
+INSTALLED = FOLDER / "bin/mcpkg"
+
 # Tokens that last for the whole story.
 SECONDS = 3600
+
+
+def install(program):
+    """Replaces the program on every machine. What runs goes on."""
+    INSTALLED.unlink(missing_ok=True)
+    INSTALLED.symlink_to(program)
 
 
 class Issuer:
@@ -92,7 +101,7 @@ class Proxy:
         except OSError:
             return False
 
-    def kill(self):
+    def end(self):
         if self.process:
             self.process.kill()
             self.process.wait()
@@ -101,10 +110,10 @@ class Proxy:
 class Audited(Server):
     """A server with an audit log, which drains for three seconds after SIGTERM."""
 
-    def __init__(self, home, issuer, proxy, program):
+    def __init__(self, home, issuer, proxy):
         self.audit = home.path / "audit.jsonl"
         options = ["--oauth-issuer", issuer.url, "--public-url", proxy.url, "--audit-log", "audit.jsonl", "--drain", "3"]
-        super().__init__(home, *options, program=program)
+        super().__init__(home, *options, program=str(INSTALLED))
 
     def lines(self):
         """Returns the lines of the audit log."""
@@ -112,6 +121,10 @@ class Audited(Server):
 
     def size(self):
         return self.audit.stat().st_size
+
+    def end(self):
+        if self.process.poll() is None:
+            self.kill()
 
     def is_used(self):
         """Waits until the proxy sends requests to this server."""

@@ -147,13 +147,13 @@ def opencode(folder, url, _):
     return "connected" in said, logged_in[-300:] + said[-300:]
 
 
-# Who uses a program, the name that the program registers under, what it is, and how it signs in.
+# Who uses a program, the name that the program registers under, what it does, and how.
 PROGRAMS = [
-    ("remo", "remo", "mcp-remote 0.15.1", mcp_remote),
-    ("ines", "MCP Inspector", "MCP Inspector 2.12.0 --cli", inspector),
-    ("cleo", "Claude Code (team)", "Claude Code 2.1.330", claude),
-    ("cody", "Codex", "Codex 0.169.0", codex),
-    ("olga", "OpenCode", "OpenCode 1.18.33", opencode),
+    ("remo", "remo", "mcp-remote signs in, and passes a prompt on", mcp_remote),
+    ("ines", "MCP Inspector", "MCP Inspector's CLI signs in, and reads a prompt", inspector),
+    ("cleo", "Claude Code (team)", "Claude Code logs in, and connects", claude),
+    ("cody", "Codex", "Codex logs in, and lists the server's tools", codex),
+    ("olga", "OpenCode", "OpenCode logs in, and connects", opencode),
 ]
 
 
