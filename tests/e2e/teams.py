@@ -13,16 +13,20 @@ from teams_cost import BAR, cost
 from teams_ground import Audited, Issuer, Proxy, audited, install
 from teams_people import Person, claims
 from teams_programs import PROGRAMS, python_client, signed_in
+from teams_terminal import AT_A_TERMINAL
 
 # The clocks of an issuer and a server may differ by so many seconds: a token counts for that much longer.
 LEEWAY = 60
 
+# The real programs, besides the Python client.
+REAL = [*PROGRAMS, *AT_A_TERMINAL]
+
 # Who signs in under which name of a client, and the groups of each.
-PLATFORM = ["ada", "dora", "emil", "finn", *(client for _, client, _, _ in PROGRAMS)]
+PLATFORM = ["ada", "dora", "emil", "finn", *(client for _, client, _, _ in REAL)]
 PEOPLE = {client: {"groups": ["platform"]} for client in PLATFORM} | {
     "bob": {"groups": ["platform", "support"], "seconds": 5},
     "eve": {"groups": []},
-} | {client: {"name": name, "groups": ["platform"]} for name, client, _, _ in PROGRAMS}
+} | {client: {"name": name, "groups": ["platform"]} for name, client, _, _ in REAL}
 
 
 class Team:
@@ -100,8 +104,8 @@ class Team:
 
 
 def sign_in(team):
-    """Ten clients sign in, one of them with a token that is short and a stream."""
-    team.heading("1. Ten clients sign in: a plain one of five people, and real programs")
+    """Ten clients or more sign in, one of them with a token that is short and a stream."""
+    team.heading("1. Ten clients or more sign in: a plain one of four people, and real programs")
     bob = team.person("bob")
     stream, had = bob.listen(), bob.tools()
     team.issuer.withdraw("bob", "platform")
@@ -118,7 +122,7 @@ def sign_in(team):
     dora.ask("prompts/get", {"name": "by-ada"})
     finn.call("get_prompt", name="by-ada")
     working = {"ada", "bob", "dora", "emil", "finn"}
-    for name, _, what, program in PROGRAMS:
+    for name, _, what, program in REAL:
         holds, said, took, why = signed_in(program, FOLDER, team.url, "by-ada")
         if why:
             team.skipped("sign in", what, why)

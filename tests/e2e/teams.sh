@@ -44,7 +44,8 @@ E2E_INSPECTOR=$(found '*/@modelcontextprotocol/inspector/clients/launcher/build/
     @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/client@2.4.0 \
     @modelcontextprotocol/sdk@1.32.2 sdk-1.23@npm:@modelcontextprotocol/sdk@1.23.0)
 E2E_CLAUDE=$(agent claude) E2E_CODEX=$(agent codex) E2E_OPENCODE=$(agent opencode)
-export E2E_INSPECTOR E2E_CLAUDE E2E_CODEX E2E_OPENCODE
+E2E_COPILOT=$(agent copilot) E2E_GEMINI=$(agent gemini)
+export E2E_INSPECTOR E2E_CLAUDE E2E_CODEX E2E_OPENCODE E2E_COPILOT E2E_GEMINI
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -100,7 +100,7 @@ def restored(team):
     team.admin.run("mcpkg -p shop export served", quiet=True)
     team.admin.run('mcpkg --db "$RESTORED" -p shop export restored', quiet=True)
     said = team.admin.run("diff -r served restored && find restored -type f | wc -l").strip()
-    team.row("backup", "`mcpkg backup` beside three servers, checked", f"{backed_up:.1f} s", (team.admin.path / "kept.db").exists())
+    team.row("backup", "`mcpkg backup` while three servers run, checked", f"{backed_up:.1f} s", (team.admin.path / "kept.db").exists())
     team.row("restore", "into an empty database; the exports are equal, byte for byte", f"{took:.1f} s, {said} files", said.isdigit() and int(said) > 20, said)
     rules = 'mcpkg --db "$RESTORED" access rule list --json | jq -c .rules'
     ours, theirs = team.admin.run("mcpkg access rule list --json | jq -c .rules", quiet=True), team.admin.run(rules, quiet=True)
@@ -117,7 +117,7 @@ def server_lost(team):
         after = answered(load) - before
     failed = failures(load)
     last = max(failed, default=killed) - killed
-    team.row("server lost", "no client's request fails twice", f"{len(failed)} of {answered(load)} failed, the last after {last:.1f} s",
+    team.row("server lost", "at most one request of each client fails", f"{len(failed)} of {answered(load)} failed, the last after {last:.1f} s",
              len(failed) <= CLIENTS and last < 3 and after > 20 and not load.wrong, load.reasons[:3])
     gone = lost(team, load)
     team.row("server lost", "acknowledged writes that are lost", f"{len(gone)} of {len(load.acknowledged)}", load.acknowledged and not gone, gone[:3])
