@@ -7,7 +7,7 @@ import time
 from engines_load import Load, table
 from engines_postgres import Postgres, free_port, wait_until
 from story import FOLDER, MCPKG, Home, check, end
-from teams_attacks import attacked
+from teams_attacks import attacked, crowded
 from teams_changes import issuer_down, primary_lost, restored, server_lost, upgraded
 from teams_cost import BAR, cost
 from teams_ground import Audited, Issuer, Proxy, audited, install
@@ -22,7 +22,8 @@ LEEWAY = 60
 REAL = [*PROGRAMS, *AT_A_TERMINAL]
 
 # Who signs in under which name of a client, and the groups of each.
-PLATFORM = ["ada", "dora", "emil", "finn", *(client for _, client, _, _ in REAL)]
+# `more0` and so on stand in for programs that cannot be had.
+PLATFORM = ["ada", "dora", "emil", "finn", "gina", *(f"more{number}" for number in range(5)), *(client for _, client, _, _ in REAL)]
 PEOPLE = {client: {"groups": ["platform"]} for client in PLATFORM} | {
     "bob": {"groups": ["platform", "support"], "seconds": 5},
     "eve": {"groups": []},
@@ -141,7 +142,7 @@ def sign_in(team):
     there = {name for name in working if f"person:{name}" in seen and name in team.issuer.signed_in()}
     team.row("sign in", "each client's person is in the audit log by name", f"{len(there)} of {len(working)}", len(there) >= 10 and there == working, working - there)
     eve = Person("eve", team.url).sign_in()
-    status, _ = eve.ask("prompts/list", {})
+    status, _ = eve.at(team.servers[0].port).ask("prompts/list", {})
     team.row("sign in", "a person in no group has no access", f"{status}", status == 403)
     return stream, had
 
@@ -173,18 +174,18 @@ def withdrawn(team, stream, had):
     late = stream.ended_at - expiry
     team.row("withdrawn group", f"bob's stream got a change, and ended with the token (`exp` and {LEEWAY} s of leeway)", f"{late:+.2f} s",
              stream.heard("list_changed") and -1 <= late <= 1, stream.lines)
-    old = bob.token
-    status, _ = bob.ask("prompts/list", {})
+    old, port = bob.token, team.servers[0].port
+    status, _ = bob.at(port).ask("prompts/list", {})
     team.row("withdrawn group", "the old token is refused", f"{status}", status == 401)
     has = bob.sign_in().tools()
-    status, _ = bob.call("create_prompt", name="no", content="x")
+    status, _ = bob.at(port).call("create_prompt", name="no", content="x")
     gone = had - has
     team.row("withdrawn group", "bob's next token has no tool that writes, and reads as its other group may",
              f"{len(had)} tools, then {len(has)}; a write: {status}", "create_prompt" in gone and len(has) > 0 and status == 403, has)
     stream, start = bob.listen(), time.time()
     team.admin.run("mcpkg --yes access rule remove --claim groups=support --project shop")
     wait_until("the stream ends", lambda: stream.ended_at is not None, limit=20)
-    status, _ = bob.ask("prompts/list", {})
+    status, _ = bob.at(port).ask("prompts/list", {})
     team.row("withdrawn rule", "a stream ends with its rule, and the token gives no access", f"{stream.ended_at - start:.2f} s; {status}", status == 403)
     team.admin.run("mcpkg access rule add --claim groups=support --project shop --read-only")
     return old
@@ -209,6 +210,7 @@ def main():
         who_did(team)
         costs(team)
         attacked(team, withdrawn(team, stream, had))
+        crowded(team)
         upgraded(team)
         restored(team)
         server_lost(team)

@@ -73,7 +73,7 @@ class Person:
 
     def sign_in(self):
         """Gets a token, with a code and PKCE; returns the person."""
-        status, headers, _ = ask(self.url, "prompts/list", {}, None)
+        status, headers = refusal(self.url)
         found = re.search(r'resource_metadata="([^"]+)"', headers.get("www-authenticate", ""))
         if status != 401 or not found:
             raise SystemExit(f"{self.url} does not say where to sign in: {status} {headers}")
@@ -101,6 +101,12 @@ class Person:
         })["access_token"]
         return self
 
+    def at(self, port):
+        """Returns the person, who asks a server without the proxy."""
+        direct = Person(self.name, f"http://127.0.0.1:{port}/mcp")
+        direct.token = self.token
+        return direct
+
     def ask(self, method, params, token=None):
         """Returns the status and the message of an answer."""
         status, _, text = ask(self.url, method, params, token or self.token)
@@ -116,6 +122,15 @@ class Person:
 
     def listen(self):
         return Stream(self)
+
+
+def refusal(url):
+    """Returns the status and the headers that somebody without a token gets."""
+    try:
+        urllib.request.urlopen(url, timeout=30).close()
+        return 200, {}
+    except urllib.error.HTTPError as answer:
+        return answer.code, {name.lower(): value for name, value in answer.headers.items()}
 
 
 def ask(url, method, params, token):
