@@ -1,5 +1,8 @@
 //! Tests access keys over HTTP: which requests are admitted, what they may access, and how others are refused.
 
+use std::io::{BufReader, Read, Write};
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::support::{Http, Request, Scratch, http};
@@ -332,5 +335,49 @@ fn a_key_without_execute_does_not_see_the_execute_tool() {
         let listed = send(http::modern("/mcp", "tools/list", json!({})))["result"]["tools"].take();
         let tools = listed.as_array().expect("tools");
         assert_eq!(tools.iter().any(|tool| tool["name"] == "execute"), may, "{listed}");
+    }
+}
+
+#[test]
+fn a_connection_can_be_used_again_after_a_refusal_that_came_before_the_body() {
+    let scratch = scratch();
+    let key = key(&scratch, &["ci"]);
+    let server = Http::start(&scratch, &[]);
+    for refused in [
+        http::modern("/mcp", "prompts/list", json!({})),
+        ask("/mcp", &format!("{key}x")),
+        ask("/projects/q/nothing", &key),
+        ask("/sse", &key),
+        ask("/metrics", &format!("{key}x")),
+        ask("/mcp", &key).with("Origin", "https://evil.example"),
+    ] {
+        let bytes = refused.bytes();
+        let head = bytes.windows(4).position(|end| end == b"\r\n\r\n").expect("a head") + 4;
+        let mut stream = server.connect();
+        stream.write_all(&bytes[..head]).expect("the server takes the head");
+        // Proxies pass on the head first.
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(&bytes[head..]).expect("the server takes the body");
+        let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+        let response = http::read_response(&mut reader).expect("a response");
+        assert!(response.status >= 400 && response.header("connection").is_none(), "{response:?}");
+        stream.write_all(&ask("/mcp", &key).bytes()).expect("the server takes a second request");
+        assert_eq!(http::read_response(&mut reader).expect("a second response").status, 200, "{response:?}");
+    }
+}
+
+#[test]
+fn a_refusal_closes_the_connection_if_the_body_does_not_come() {
+    let scratch = scratch();
+    key(&scratch, &["ci"]);
+    let server = Http::start(&scratch, &["--timeout", "1"]);
+    for headers in ["Content-Length: 2", "Content-Length: 100000000000", "Content-Length: 2\r\nExpect: 100-continue"] {
+        let mut stream = server.connect();
+        write!(stream, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}\r\n\r\n")
+            .expect("the server takes the head");
+        let mut reader = BufReader::new(stream);
+        let response = http::read_response(&mut reader).expect("a response");
+        assert_eq!((response.status, response.header("connection")), (401, Some("close")), "{headers}: {response:?}");
+        assert_eq!(reader.read(&mut [0]).expect("the connection ends"), 0, "{headers}");
     }
 }

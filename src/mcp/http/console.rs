@@ -8,12 +8,13 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full, StreamBody};
-use hyper::body::{Body as _, Frame, Incoming};
+use hyper::body::{Body as _, Frame};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Body;
+use super::body::Arriving;
 use crate::mcp::Config;
 use crate::web::Beside;
 use mcpkg_base::error::Result;
@@ -36,7 +37,7 @@ pub(super) fn new(
     Beside::new(context, hosts, is_secure)
 }
 
-pub(super) async fn answer(console: &Beside, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(console: &Beside, request: Request<Arriving>) -> Response<Body> {
     let (parts, body) = console.answer(request.map(axum::body::Body::new)).await.into_parts();
     let body = match body.size_hint().exact() {
         Some(_) => Full::new(body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default()).boxed(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 
 use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
+use super::body::Arriving;
 use super::connection::Peer;
 use super::headers::{check_single, spell_out_accept};
 use super::{compression, console, metrics, origin, served, sse, streamable};
@@ -39,7 +40,7 @@ impl Endpoint {
 }
 
 /// Answers a request, and counts it in the metrics.
-pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Arriving>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
     if let Some(console) = app.console.as_ref().filter(|_| !is_own(app, request.uri().path())) {
@@ -84,7 +85,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Inc
 }
 
 /// Answers a request, or returns its refusal.
-async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Arriving>) -> Result<Response<Body>, Refusal> {
     check_single(request.headers())?;
     if is_health(request.uri().path(), app.config.identity) {
         return Ok(answer::text(StatusCode::OK, "ok\n"));
@@ -172,7 +173,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
 }
 
 /// Begins the record of a request to one of the endpoints, if there is an audit log.
-fn record(app: &App, peer: &Peer, request: &Request<Incoming>) -> Option<Arc<Record>> {
+fn record(app: &App, peer: &Peer, request: &Request<Arriving>) -> Option<Arc<Record>> {
     let calls = app.server.calls.as_ref()?;
     let path = request.uri().path();
     protected(app, path)?;

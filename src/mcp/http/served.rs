@@ -15,7 +15,7 @@ use futures_util::stream;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, StreamBody};
-use hyper::body::{Frame, Incoming};
+use hyper::body::Frame;
 use tempfile::SpooledTempFile;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,7 @@ use super::access_control::Client;
 use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
+use super::body::Arriving;
 use super::connection::Peer;
 use crate::mcp::call_log::note_requester;
 use crate::mcp::limits::limited;
@@ -43,9 +44,6 @@ const PIECE: u64 = 256 << 10;
 
 /// The time limit for a whole body, even if each of its pieces arrives in time.
 const UPLOAD: Duration = Duration::from_secs(300);
-
-/// How many bytes of a refused body are read and dropped; see [`discard`].
-const UNWANTED: u64 = 64 << 20;
 
 /// Returns the endpoint that serves a path.
 pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
@@ -78,7 +76,7 @@ pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,
     served: &'static Served,
-    mut request: Request<Incoming>,
+    mut request: Request<Arriving>,
 ) -> Result<Response<Body>, Refusal> {
     if served.basic {
         password_as_bearer(request.headers_mut());
@@ -108,10 +106,7 @@ pub(super) async fn answer(
         Context::of_served(crate::DOMAINS, config.caller(Some(served.flag)), store.clone(), config.selection.clone());
     let most = match (served.admit)(&context, &head) {
         Ok(most) => most,
-        Err(refused) => {
-            discard(app, peer, body).await;
-            return Ok(respond(app, peer, *refused));
-        }
+        Err(refused) => return Ok(respond(app, peer, *refused)),
     };
     let wait = app.network.timeout;
     // Small bodies need no slot. A large one waits until its client has a free upload slot.
@@ -121,10 +116,7 @@ pub(super) async fn answer(
     let _place = match places {
         Some(places) => match timeout(wait, places.acquire_owned()).await {
             Ok(Ok(place)) => Some(place),
-            _ => {
-                discard(app, peer, body).await;
-                return Err(too_many("This client already has the maximum number of uploads in progress"));
-            }
+            _ => return Err(too_many("This client already has the maximum number of uploads in progress")),
         },
         None => None,
     };
@@ -175,14 +167,13 @@ async fn spooled(
     app: &App,
     peer: &Peer,
     headers: &HeaderMap,
-    mut body: Incoming,
+    mut body: Arriving,
     most: u64,
 ) -> Result<SpooledTempFile, Refusal> {
     let too_long =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body of this request is longer than {most} bytes"));
     let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if told.is_some_and(|told| told > most) {
-        discard(app, peer, body).await;
         return Err(too_long());
     }
     let failed = |error: std::io::Error| {
@@ -200,7 +191,6 @@ async fn spooled(
         let data = frame.map_err(cut_off)?.into_data().unwrap_or_default();
         size += data.len() as u64;
         if size > most {
-            discard(app, peer, body).await;
             return Err(too_long());
         }
         // This write may block, but it only copies a small piece to the system's cache.
@@ -209,21 +199,6 @@ async fn spooled(
     peer.exchange.wait();
     file.rewind().map_err(failed)?;
     Ok(file)
-}
-
-/// Reads and drops a body, up to [`UNWANTED`] bytes. Otherwise, a client that is still sending would not see why its
-/// request was refused.
-async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
-    let until = Instant::now() + app.network.timeout;
-    let mut size = 0;
-    peer.exchange.need_more();
-    while let Ok(Some(Ok(frame))) = timeout(until.saturating_duration_since(Instant::now()), body.frame()).await {
-        size += frame.data_ref().map_or(0, |data| data.len() as u64);
-        if size > UNWANTED {
-            break;
-        }
-    }
-    peer.exchange.wait();
 }
 
 /// Converts an answer to an HTTP response.

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, StreamBody};
-use hyper::body::{Frame, Incoming};
+use hyper::body::Frame;
 use rmcp::ServiceExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::access_control::owner;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
-use super::body;
+use super::body::{self, Arriving};
 use super::connection::Peer;
 use super::sse_clients::{Client, Session};
 use super::stream::{ALIVE, ENDING, KEEP_ALIVE, event_stream};
@@ -137,7 +137,7 @@ pub(super) async fn message(
     app: &App,
     peer: &Peer,
     config: &Config,
-    request: Request<Incoming>,
+    request: Request<Arriving>,
 ) -> Result<Response<Body>, Refusal> {
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();

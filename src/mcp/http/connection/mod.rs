@@ -6,7 +6,8 @@ mod room;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::Request;
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
@@ -16,10 +17,11 @@ use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::app::App;
+use super::body::Arriving;
 use super::router;
-use exchange::{Exchange, HalfClosed};
+use exchange::HalfClosed;
 
-pub(super) use exchange::Peer;
+pub(super) use exchange::{Exchange, Peer};
 pub(super) use room::{Entered, Full, Place, Room};
 
 /// The maximum size of a request's head in bytes.
@@ -47,7 +49,19 @@ pub(super) async fn converse<S>(
         async move {
             // The connection was closed to make room for another one.
             let Some(work) = work else { return std::future::pending().await };
-            let response = router::answer(&app, &peer, request).await;
+            // This client sends its body only if the server asks for it, so there is nothing to read after a refusal.
+            let waits = request.headers().contains_key(EXPECT);
+            let (parts, body) = request.into_parts();
+            let body = Arriving::new(body);
+            let mut response = router::answer(&app, &peer, Request::from_parts(parts, body.clone())).await;
+            let is_late = response.status() == StatusCode::REQUEST_TIMEOUT;
+            let is_finished = match waits || is_late {
+                true => body.is_end_stream(),
+                false => body.finish(&peer.exchange, timeout).await,
+            };
+            if !is_finished {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             drop(answering);
             Ok::<_, std::convert::Infallible>(match response.body().size_hint().exact() {
                 Some(_) => response,

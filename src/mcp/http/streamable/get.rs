@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 
 use crate::mcp::Config;
 use crate::mcp::http::access_control::owner;
 use crate::mcp::http::answer::{Body, Refusal};
 use crate::mcp::http::app::App;
+use crate::mcp::http::body::Arriving;
 use crate::mcp::http::headers::SESSION;
 use crate::mcp::http::sessions::is_common;
 use crate::mcp::http::stream::is_stream;
@@ -18,7 +18,7 @@ use crate::mcp::http::stream::is_stream;
 pub(in crate::mcp) async fn follow_or_end(
     app: &App,
     config: Arc<Config>,
-    request: Request<Incoming>,
+    request: Request<Arriving>,
 ) -> Result<Response<Body>, Refusal> {
     let id = request.headers().get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     if let Some(id) = &id

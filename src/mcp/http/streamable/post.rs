@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use rmcp::ErrorData;
 
 use super::batch::batch;
@@ -14,7 +13,7 @@ use crate::mcp::front::{self, Line};
 use crate::mcp::http::admission::Admission;
 use crate::mcp::http::answer::{self, Body, Refusal};
 use crate::mcp::http::app::App;
-use crate::mcp::http::body;
+use crate::mcp::http::body::{self, Arriving};
 use crate::mcp::http::connection::Peer;
 
 /// Answers the posted message or batch.
@@ -22,7 +21,7 @@ pub(in crate::mcp) async fn post(
     app: &Arc<App>,
     peer: &Peer,
     admission: Admission,
-    request: Request<Incoming>,
+    request: Request<Arriving>,
 ) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
     let body = body::read(app, peer, &parts.headers, body).await?;
@@ -46,7 +45,7 @@ pub(in crate::mcp) async fn post(
 
 /// Returns the answer to a posted message that was refused before its body was read. The answer contains the id of the
 /// message if the body arrived together with the head.
-pub(in crate::mcp) fn failed(app: &App, request: Request<Incoming>, why: Refusal) -> Result<Response<Body>, Refusal> {
+pub(in crate::mcp) fn failed(app: &App, request: Request<Arriving>, why: Refusal) -> Result<Response<Body>, Refusal> {
     let (parts, mut body) = request.into_parts();
     let frame = body.frame().now_or_never().flatten();
     let body = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
