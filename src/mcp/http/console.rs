@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Body;
-use super::body::Arriving;
+use super::connection::Arriving;
 use crate::mcp::Config;
 use crate::web::Beside;
 use mcpkg_base::error::Result;

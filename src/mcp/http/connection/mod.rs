@@ -1,5 +1,6 @@
 //! Serves one connection, from its first request to its end.
 
+mod arriving;
 mod exchange;
 mod room;
 
@@ -17,11 +18,11 @@ use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::app::App;
-use super::body::Arriving;
 use super::router;
-use exchange::HalfClosed;
+use exchange::{Exchange, HalfClosed};
 
-pub(super) use exchange::{Exchange, Peer};
+pub(super) use arriving::Arriving;
+pub(super) use exchange::Peer;
 pub(super) use room::{Entered, Full, Place, Room};
 
 /// The maximum size of a request's head in bytes.

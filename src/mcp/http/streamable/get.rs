@@ -8,7 +8,7 @@ use crate::mcp::Config;
 use crate::mcp::http::access_control::owner;
 use crate::mcp::http::answer::{Body, Refusal};
 use crate::mcp::http::app::App;
-use crate::mcp::http::body::Arriving;
+use crate::mcp::http::connection::Arriving;
 use crate::mcp::http::headers::SESSION;
 use crate::mcp::http::sessions::is_common;
 use crate::mcp::http::stream::is_stream;

@@ -13,8 +13,8 @@ use crate::mcp::front::{self, Line};
 use crate::mcp::http::admission::Admission;
 use crate::mcp::http::answer::{self, Body, Refusal};
 use crate::mcp::http::app::App;
-use crate::mcp::http::body::{self, Arriving};
-use crate::mcp::http::connection::Peer;
+use crate::mcp::http::body;
+use crate::mcp::http::connection::{Arriving, Peer};
 
 /// Answers the posted message or batch.
 pub(in crate::mcp) async fn post(
