@@ -14,7 +14,7 @@ use crate::alias;
 use crate::backend::http;
 use crate::config::{self, Key};
 use crate::package::Name;
-use crate::run::USUAL;
+use crate::run::is_usual;
 use crate::trust::pattern;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
@@ -239,7 +239,7 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
         for line in lines {
             let is_known = |set: &&Variable| set.name == line.name && set.pattern == EVERY;
             let known = set.iter().chain(&plan.variables).find(is_known).map(|known| known.setting.clone());
-            let why = if USUAL.iter().any(|(name, _)| *name == line.name) {
+            let why = if is_usual(&line.name) {
                 "mcpkg itself sets this variable for every tool".to_owned()
             } else if line.looks_secret() || secrets.contains(&line.name) {
                 format!(

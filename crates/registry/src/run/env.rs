@@ -5,20 +5,11 @@ use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 
 use super::call::Variable;
+use super::usual::{USUAL, is_usual};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::redact::{SHORTEST_HIDDEN, Secrets};
 use mcpkg_base::secret::{self, Reference};
 use mcpkg_store::tools::env::{self, Setting};
-
-/// The variables that every run gets; a manifest cannot change them.
-pub const USUAL: [(&str, &str); 6] = [
-    ("HOME", "/tmp"),
-    ("LANG", "C.UTF-8"),
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("PWD", super::mount::WORKSPACE),
-    ("TMPDIR", "/tmp"),
-    ("USER", "tool"),
-];
 
 /// Variables and their values.
 #[derive(Default)]
@@ -92,7 +83,7 @@ pub fn values(
 /// Returns whether a manifest may declare this variable. The names in [`USUAL`] are taken, since every tool relies
 /// on them.
 fn is_free(name: &str) -> bool {
-    secret::is_variable(name) && USUAL.iter().all(|(usual, _)| *usual != name)
+    secret::is_variable(name) && !is_usual(name)
 }
 
 fn unusable(tool: &str, name: &str, error: Error) -> Error {

@@ -35,11 +35,12 @@ mod tree;
 mod trees;
 mod unsandboxed;
 mod users;
+mod usual;
 
 pub use call::{Call, Content, InputFile, Outcome, OutputFile, Tool, Tree, Variable};
-pub use env::USUAL;
 pub use execute::run;
 pub use kind::RunnerKind;
 pub use limits::{Limits, Wished};
 pub use operations::OPS;
 pub use trees::folder as cache;
+pub use usual::is_usual;

@@ -10,6 +10,7 @@ use super::problem::{Kind, Problems};
 use super::types::{Base, Manifest, Resources, Variable};
 use super::unit;
 use crate::package::name::{self, Name};
+use crate::run::is_usual;
 
 /// All known fields, in documentation order.
 const KEYS: [&str; 25] = [
@@ -43,9 +44,6 @@ const KEYS: [&str; 25] = [
 const MAX_DESCRIPTION: usize = 1024;
 
 const MAX_TAGS: usize = 64;
-
-/// Variables that a manifest cannot declare, because every run sets them.
-const TAKEN: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
 /// Reads the fields of a manifest; `None` if there are errors.
 pub(super) fn manifest(sources: Sources, problems: &mut Problems) -> Option<Manifest> {
@@ -170,7 +168,7 @@ fn env(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Variable> {
             );
             continue;
         }
-        if TAKEN.contains(&pair.key.as_str()) {
+        if is_usual(&pair.key) {
             problems.error(&path, pair.at, Kind::Value, "mcpkg already sets this variable in every run");
             continue;
         }

@@ -194,7 +194,6 @@ fn a_broken_rule_is_an_error() {
         (&format!("{BARE}timeout: 5\n"), "no unit"),
         (&format!("{BARE}env: [A]\n"), "mapping"),
         (&format!("{BARE}env: {{ A-B: }}\n"), "variable's name"),
-        (&format!("{BARE}env: {{ PATH: }}\n"), "already"),
         (&format!("{BARE}env: {{ A: {{ secret: yes }} }}\n"), "true or false"),
         (&format!("{BARE}resources: {{ memory: lots }}\n"), "number"),
         (&format!("{BARE}tags: [1]\n"), "string"),
@@ -230,6 +229,15 @@ fn a_broken_rule_is_an_error() {
         let found = of(&[("enact.md", markdown)]).errors;
         assert!(found[0].message.contains(says) && found[0].line > 0, "{markdown}: {found:?}");
     }
+}
+
+#[test]
+fn no_manifest_declares_a_variable_that_every_run_has() {
+    for name in ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "USER"] {
+        let found = errors(&format!("{BARE}env: {{ {name}: }}\n"));
+        assert!(found.iter().any(|line| line.contains("already sets this variable")), "{name}: {found:?}");
+    }
+    assert!(errors(&format!("{BARE}env: {{ USERNAME: }}\n")).is_empty());
 }
 
 #[test]

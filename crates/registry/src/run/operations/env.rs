@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::GROUP;
-use crate::run::env::USUAL;
 use crate::run::grants;
+use crate::run::is_usual;
 use crate::trust::pattern;
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::{Code, Error, Result};
@@ -211,7 +211,7 @@ fn check(name: &str) -> Result<()> {
         )
         .hint("a name consists of letters, digits and underscores, and does not start with a digit"));
     }
-    if USUAL.iter().any(|(usual, _)| *usual == name) {
+    if is_usual(name) {
         return Err(Error::new(
             Code::InvalidArgument,
             format!("mcpkg sets {name} itself, to the same value for every tool"),
