@@ -9,6 +9,7 @@ use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::consent::token::{self, Plan, Refused};
 use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Effect, Grant, Holder, Identity};
 use mcpkg_store::consents::{self, Request, State};
+use mcpkg_store::events;
 use mcpkg_store::page::Page;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -167,6 +168,25 @@ fn a_no_holds_until_a_person_says_otherwise() {
     // The consent is taken back before it is used.
     request::deny(&person(&context), id, None).expect("taken back");
     assert_eq!(consume(&context, &consent).expect_err("taken back").code(), Code::ConsentExpired);
+}
+
+#[test]
+fn the_trail_says_what_a_request_was_before_its_denial() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({}));
+    let newest = || -> Vec<String> {
+        let changes = context.store.read(|db| events::changes(db, events::newest(db)?)).expect("the changes");
+        changes.iter().map(|change| format!("{} -> {}", change.before, change.after)).collect()
+    };
+    let id = asked(&context, &inputs, "hash");
+    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    request::deny(&person(&context), id, None).expect("taken back");
+    assert_eq!(newest(), ["approved -> denied"]);
+    request::deny(&person(&context), id, Some("not now")).expect("a later note");
+    assert!(newest().is_empty(), "a note alone changes no state");
+    let other = asked(&context, &inputs, "other");
+    request::deny(&person(&context), other, None).expect("denied");
+    assert_eq!(newest(), ["pending -> denied"]);
 }
 
 #[test]

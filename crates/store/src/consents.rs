@@ -283,9 +283,10 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<
         "UPDATE consent SET state = 'denied', decided_at = ?2, note = ?3
          WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'approved', 'denied') AND expires_at > ?2"
     );
+    let Some(before) = get(db, uuid)? else { return Ok(false) };
     let denied = db.run(sql, params![uuid, now, note])? == 1;
     if denied {
-        db.note("consent", uuid, State::Pending.word(), State::Denied.word());
+        db.note("consent", uuid, before.state.word(), State::Denied.word());
     }
     Ok(denied)
 }

@@ -15,6 +15,7 @@ pub const UNDO: Undo = Undo {
         ("approval.revoke", "mcpkg asks you again when it needs the approval"),
         ("consent.consume", "the consent was used"),
         ("consent.decline", "the request still waits for you: see `mcpkg consent list`"),
+        ("consent.deny", FINAL),
     ],
     ..Undo::NOTHING
 };
@@ -23,6 +24,9 @@ pub const UNDO: Undo = Undo {
 struct Requests;
 
 const EXPIRED: &str = "expired";
+
+/// Why a denial cannot be undone.
+const FINAL: &str = "a denial is final; the agent can ask again";
 
 fn find(db: &Db<'_>, item: &str) -> Result<Option<Request>> {
     Uuid::parse_str(item).map_or(Ok(None), |uuid| consents::get(db, uuid))
@@ -56,7 +60,7 @@ impl Undoable for Requests {
     fn going(&self, _: &Db<'_>, _: &str, _: &str, to: &str) -> Result<Result<String, String>> {
         Ok(match to.is_empty() {
             true => Ok("deny it".to_owned()),
-            false => Err("a denial is final; the agent can ask again".to_owned()),
+            false => Err(FINAL.to_owned()),
         })
     }
 
