@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::installed::signed;
-use crate::support::{Client, Scratch, eventually, set_mode};
+use crate::support::{Client, Scratch, at_a_terminal, eventually, set_mode, skipped};
 
 /// The beginning of the modules in these tests: imports, a memory, and an output that matches the schema.
 const PRELUDE: &str = "(import \"wasi_snapshot_preview1\" \"fd_write\" (func $write (param i32 i32 i32 i32) (result i32)))
@@ -208,6 +208,23 @@ fn an_installed_module_is_a_tool_that_is_called_and_cancelled() {
     let called = client.result("tools/call", json!({ "name": "test__module___fits", "arguments": {} }));
     assert_eq!(called["structuredContent"], json!({ "n": 1 }), "{called}");
     client.finish();
+}
+
+#[test]
+fn a_module_is_not_listed_as_running_without_a_sandbox() {
+    let scratch = with_module();
+    for arguments in
+        [["tool", "allow", "test/module", "unsandboxed"], ["tool", "config", "execution.allow_unsandboxed", "true"]]
+    {
+        let mut command = scratch.command();
+        command.args(arguments);
+        let Some((shown, done)) = at_a_terminal(&command, "y\n") else { return skipped("there is no script") };
+        assert!(done, "{shown}");
+    }
+    let listed = scratch.json(&["tool", "list"]);
+    let tool = &listed["tools"][0];
+    assert_eq!((&tool["name"], &tool["unsandboxed"]), (&json!("test/module"), &json!(false)), "{listed}");
+    assert!(!scratch.ok(&["tool", "list"]).contains("no sandbox"));
 }
 
 #[test]

@@ -84,7 +84,11 @@ impl Listed {
         let subject = checked::subject(&install);
         let verdict = trust::judge_by(rules, db, context, &subject)?;
         let (tool, status) = (tool_of(&subject, Some(&verdict)), verdict.status.word());
-        let unsandboxed = choose::is_unsandboxed(db, &context.approved, &tool, &verdict)?;
+        let unsandboxed = match &manifest {
+            Ok(manifest) => choose::is_unsandboxed(db, &context.approved, &tool, &verdict, manifest)?,
+            // A broken package cannot run.
+            Err(_) => false,
+        };
         let standing = standing(db, &install, false)?;
         Ok(Self { install, exposed, description, status, unsandboxed, mcp_tools, standing })
     }

@@ -13,7 +13,7 @@ use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
 use crate::config;
-use crate::package::manifest::Base;
+use crate::package::manifest::{Base, Manifest};
 use crate::trust::Verdict;
 use mcpkg_base::approved::Approved;
 use mcpkg_base::error::{Code, Error, Result};
@@ -117,7 +117,11 @@ fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
 
 /// Returns whether the program of a call is a WebAssembly module.
 fn is_module(call: &Call) -> bool {
-    call.argv.first().is_some_and(|word| word.ends_with(".wasm"))
+    call.argv.first().is_some_and(|program| names_module(program))
+}
+
+fn names_module(program: &str) -> bool {
+    program.ends_with(".wasm")
 }
 
 fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
@@ -181,9 +185,16 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
 }
 
 /// Returns whether settings and permissions let a local call of the tool run without a sandbox, to warn about it in
-/// lists.
-pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &Verdict) -> Result<bool> {
-    let may = verdict.is_trusted() && grants::of(db, approved, tool)?.unsandboxed;
+/// lists. A tool whose actions are all WebAssembly modules never does.
+pub fn is_unsandboxed(
+    db: &Db<'_>,
+    approved: &Approved,
+    tool: &Tool,
+    verdict: &Verdict,
+    manifest: &Manifest,
+) -> Result<bool> {
+    let only_modules = manifest.actions.iter().all(|action| action.command.program().is_some_and(names_module));
+    let may = !only_modules && verdict.is_trusted() && grants::of(db, approved, tool)?.unsandboxed;
     Ok(may && Settings::of(db, approved)?.allow_unsandboxed)
 }
 

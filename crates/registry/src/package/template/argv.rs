@@ -64,6 +64,15 @@ impl Argv {
         }
     }
 
+    /// Returns the program, unless it depends on the values of a call.
+    pub fn program(&self) -> Option<&str> {
+        let Some(Element::One(pieces)) = self.elements.first() else { return None };
+        match pieces.as_slice() {
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// Returns the program and its arguments for a call. Elements with a missing optional value are left out.
     pub fn render(&self, given: &mut CallArguments<'_>) -> Result<Vec<String>> {
         let mut arguments: Vec<String> = Vec::new();
@@ -207,6 +216,12 @@ mod tests {
             rendered(&argv, None, json!({ "name": value, "n": [1, { "a": "b" }] })).unwrap(),
             ["tool", &format!("--name={value} x"), value, r#"[1,{"a":"b"}]"#, "/private/name.25"]
         );
+    }
+
+    #[test]
+    fn the_program_is_known_before_a_call_unless_a_value_names_it() {
+        assert_eq!(list(json!(["bin/main.wasm", "{{word}}"])).program(), Some("bin/main.wasm"));
+        assert_eq!(Argv::split("bin/{{name}}.wasm x").unwrap().program(), None);
     }
 
     #[test]

@@ -49,6 +49,14 @@ impl CommandLine {
         }
     }
 
+    /// Returns the program of a command without a shell, unless it depends on the values of a call.
+    pub fn program(&self) -> Option<&str> {
+        match self {
+            Self::Argv(argv) => argv.program(),
+            Self::Shell(_) => None,
+        }
+    }
+
     /// Returns the names written as `${name}` in a command without a shell, where they have no effect.
     pub fn literal_names(&self) -> Vec<&str> {
         match self {
