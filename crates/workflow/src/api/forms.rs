@@ -23,8 +23,8 @@ impl spec::Form {
     }
 }
 
-/// Returns the forms that `type`, `enum` and `const` of a schema allow, and whether it accepts null. A schema whose only type is
-/// `null` has no forms.
+/// Returns the forms that `type`, `enum` and `const` of a schema allow, and whether it accepts null. A schema that accepts
+/// nothing but null has no forms.
 pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     let mut nullable = schema["nullable"] == true || schema["x-nullable"] == true;
     let mut forms = vec![Form::default()];
@@ -33,7 +33,8 @@ pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    if !kinds.is_empty() {
+    let has_type = !kinds.is_empty();
+    if has_type {
         nullable |= kinds.contains(&"null");
         let kinds = kinds.into_iter().filter(|kind| *kind != "null");
         forms = merged(kinds.map(|kind| Form { kind: Some(kind), values: Vec::new() }).collect());
@@ -44,6 +45,11 @@ pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     {
         let listed: Vec<&Value> = listed;
         nullable |= listed.iter().any(|value| value.is_null());
+        // Like `type: null`, `enum: [null]` has no forms. The empty list must not reach `both`, which would ignore it.
+        if !has_type && !listed.is_empty() && listed.iter().all(|value| value.is_null()) {
+            forms.clear();
+            continue;
+        }
         let values = listed.into_iter().filter(|value| !value.is_null());
         forms =
             both(forms, merged(values.map(|value| Form { kind: Some(kind(value)), values: vec![value] }).collect()));
@@ -167,7 +173,10 @@ mod tests {
             (json!({ "type": ["integer", "string", "null"] }), "integer | string or null"),
             (json!({ "enum": ["auto", 1] }), "any [\"auto\",1]"),
             (json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }), "string or null"),
+            (json!({ "anyOf": [{ "type": "string" }, { "enum": [null] }] }), "string or null"),
+            (json!({ "oneOf": [{ "type": "integer" }, { "const": null }] }), "integer or null"),
             (json!({ "enum": ["a", null] }), "string [\"a\"] or null"),
+            (json!({ "enum": [] }), "any"),
             (json!({ "type": "string", "nullable": true }), "string or null"),
             (json!({ "type": "null" }), "any or null"),
         ] {
