@@ -255,6 +255,18 @@ fn harmless_findings_are_ignored_until_their_lines_change() {
 }
 
 #[test]
+fn a_list_of_harmless_findings_that_cannot_be_read_is_an_error() {
+    let scratch = Scratch::with_project();
+    folder(&scratch);
+    scratch.ok(&["finding", "ignore", "tags", "kit"]);
+    assert_eq!(scratch.change("UPDATE setting SET value = '[' WHERE key LIKE 'audit.ignored.%'"), 1);
+    for what in ["kit", "p"] {
+        let ran = scratch.run(&["--json", "audit", what]);
+        assert!(ran.status != 0 && ran.stdout.contains("E_INTERNAL"), "{ran}");
+    }
+}
+
+#[test]
 fn only_a_person_accepts_a_critical_finding_of_a_deploy() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "bad", HIDDEN]);

@@ -71,7 +71,7 @@ impl Operation for Audit {
         }
         let subject = Subject::find(self.what.as_deref(), context)?;
         let mut audited = subject.audit(self.documents, context)?;
-        audited.report = ignored::without(&audited.report, &subject.ignored(context));
+        audited.report = ignored::without(&audited.report, &subject.ignored(context)?);
         let report = &audited.report;
         let mut reply = if self.sarif {
             let log = sarif::log(report);

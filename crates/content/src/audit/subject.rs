@@ -71,14 +71,18 @@ impl Subject {
     }
 
     /// Returns the findings that the audited project ignores, or for a path or source, those that the selected project
-    /// ignores.
-    pub(super) fn ignored(&self, context: &Context) -> Vec<Ignored> {
+    /// ignores. Without a project, a path is audited as if nothing were ignored.
+    pub(super) fn ignored(&self, context: &Context) -> Result<Vec<Ignored>> {
         let list = match self {
             Subject::Project(name) => context.store.read(|db| ignored::list(db, &projects::get(db, name)?)),
             Subject::Path(_) | Subject::Source(_) => context.read(ignored::list),
         };
-        // If no project can be read, nothing is ignored.
-        list.unwrap_or_default()
+        match (self, list) {
+            (Subject::Path(_), Err(error)) if matches!(error.code(), Code::NoProject | Code::NotFound) => {
+                Ok(Vec::new())
+            }
+            (_, list) => list,
+        }
     }
 
     pub(super) fn audit(&self, documents: bool, context: &Context) -> Result<Audited> {
