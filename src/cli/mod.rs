@@ -28,7 +28,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context, Effect, MissingDatabase, Reply, Shape, noted};
+use mcpkg_core::op::{Body, Context, Effect, Entry, MissingDatabase, Reply, Shape, noted};
 use mcpkg_core::present;
 use mcpkg_store::Store;
 
@@ -272,11 +272,13 @@ const NAMED: usize = 4;
 
 /// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because
 /// mcpkg's commands begin with a noun. After a noun, as in `gate list`, it suggests only commands of that noun, unless
-/// just one command of any noun ends with the word.
+/// just one command of any noun ends with the word. If the noun has a command with a synonym, as for `catalog add`, the
+/// hint suggests that one instead.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let group = tree::group_before(arguments, word);
+    let meant = if group.is_empty() { Vec::new() } else { tree::meaning(group, word) };
     let mut named: Vec<_> = tree::ending_with(word).collect();
     if let [alone] = named[..] {
         // Skip aliases of another noun's commands: `evolve apply` does not mean `spec apply`.
@@ -287,7 +289,7 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return;
     }
-    if named.is_empty() {
+    if named.is_empty() && meant.is_empty() {
         // clap puts the most similar word last.
         if let Some(ContextValue::Strings(mut similar)) = error.remove(ContextKind::SuggestedSubcommand) {
             similar.reverse();
@@ -295,11 +297,18 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
         }
         return;
     }
-    let named: Vec<String> = named.iter().map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();
-    let more = if named.len() > NAMED { format!(", and {} more", named.len() - NAMED) } else { String::new() };
-    let tip = format!("commands begin with a noun: {}{more}", named[..named.len().min(NAMED)].join(", ")).into();
+    let shown = |entries: &[&Entry]| {
+        let commands = entries.iter().map(|entry| format!("'mcpkg {}'", entry.cli.join(" ")));
+        commands.collect::<Vec<_>>().join(", ")
+    };
+    let tip = if meant.is_empty() {
+        let more = if named.len() > NAMED { format!(", and {} more", named.len() - NAMED) } else { String::new() };
+        format!("commands begin with a noun: {}{more}", shown(&named[..named.len().min(NAMED)]))
+    } else {
+        format!("did you mean {}?", shown(&meant))
+    };
     error.remove(ContextKind::SuggestedSubcommand);
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// Returns the exit status after help was shown. A failed write counts as success, as in `mcpkg help | head -1`.

@@ -78,6 +78,26 @@ pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
     shell_operations().filter(ends)
 }
 
+/// Words that users may expect for the same action. Most nouns have only one command of each row.
+const SYNONYMS: [&[&str]; 4] = [
+    &["add", "create", "import", "init", "new"],
+    &["delete", "remove", "revoke", "rm", "uninstall", "unset"],
+    &["get", "info", "show", "view"],
+    &["list", "ls"],
+];
+
+/// Returns the operations directly below `group` whose last word is a synonym of `word`, such as `catalog import` for
+/// `add`.
+pub(super) fn meaning(group: &[OsString], word: &str) -> Vec<&'static Entry> {
+    let Some(same) = SYNONYMS.iter().find(|same| same.contains(&word)) else { return Vec::new() };
+    let is_meant = |entry: &&'static Entry| {
+        entry.cli.len() == group.len() + 1
+            && group.iter().zip(entry.cli).all(|(given, known)| given == known)
+            && entry.cli.last().is_some_and(|last| same.contains(last))
+    };
+    shell_operations().filter(is_meant).collect()
+}
+
 /// Returns the command words directly before `word`, such as `gate` in `mcpkg gate list`.
 pub(super) fn group_before<'a>(arguments: &'a [OsString], word: &str) -> &'a [OsString] {
     let Some(place) = arguments.iter().position(|given| given == word) else { return &[] };

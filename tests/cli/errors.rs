@@ -117,6 +117,17 @@ fn usage_errors_exit_2_and_suggest() {
         refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
         "{refused}"
     );
+    // The noun has a command, but it has another name.
+    for (line, tip) in [
+        (["catalog", "add"], "tip: did you mean 'mcpkg catalog import'?\n"),
+        (["workflow", "new"], "tip: did you mean 'mcpkg workflow import'?\n"),
+        (["project", "remove"], "tip: did you mean 'mcpkg project delete'?\n"),
+        (["tool", "show"], "tip: did you mean 'mcpkg tool info'?\n"),
+        (["spec", "create"], "tip: did you mean 'mcpkg spec new'?\n"),
+    ] {
+        let refused = scratch.run(&line).to_string();
+        assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
+    }
     for line in [&["tool", "create", "x"][..], &["workflow", "new", "x"], &["workflow", "check", "w.yaml"]] {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains("unrecognized subcommand") && !refused.contains("begin with a noun"), "{refused}");
