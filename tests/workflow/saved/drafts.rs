@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NOTE, agreeing, answered, asking, kept, propose, run};
-use crate::support::{Client, Http, Scratch, http};
+use crate::support::{BINARY, Client, Http, Scratch, http};
 
 /// Returns [`NOTE`] with another name for the prompt it creates.
 fn changed() -> String {
@@ -175,6 +175,21 @@ fn a_draft_with_an_outdated_base_is_stale_until_it_is_edited() {
     run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": id })).expect("it is no longer stale");
     let text = scratch.ok(&["workflow", "show", "keep_note"]);
     assert!(text.contains("Keeps one note") && text.contains("name: second"), "{text}");
+}
+
+#[test]
+fn a_workflow_that_changes_while_its_draft_is_edited_is_named_in_the_error() {
+    let scratch = kept();
+    let id = propose(&scratch, json!({ "yaml": changed(), "replaces": "keep_note" }));
+    let note = scratch.file("note.yaml", NOTE.replace("Keeps a note", "Keeps one note"));
+    let lines = format!("sed -i s/second/third/ \"$1\"\n{BINARY} workflow import {} --update\n", note.display());
+    let editor = format!("sh {}", scratch.file("editor.sh", lines).display());
+    let edited = scratch.finish(scratch.command().env("EDITOR", editor).args(["draft", "edit", &id]));
+    let what = "Workflow 'keep_note' has changed in the meantime: it is now at revision 2; the draft was not edited";
+    assert!(edited.status == 1 && edited.stderr.contains(what), "{edited}");
+    assert!(edited.stderr.contains("mcpkg draft edit "), "{edited}");
+    let draft = scratch.json(&["draft", "show", &id]);
+    assert_eq!((&draft["state"], &draft["yaml"]), (&json!("stale"), &json!(changed())));
 }
 
 #[test]

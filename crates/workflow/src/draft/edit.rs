@@ -15,6 +15,7 @@ use crate::saved::model;
 use crate::text::argument::Text;
 use mcpkg_base::editor;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::hex::tail;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::drafts::{self, State};
 
@@ -103,14 +104,32 @@ impl Operation for Edit {
 
 /// Returns the lines that show a person what has changed since the draft was made.
 fn told(kept: &Kept, moved: &str) -> String {
-    let now = match &kept.now {
-        Some(now) => format!("it is now at revision {}", now.revision),
-        None => "it was deleted".to_owned(),
-    };
-    let head = format!("The workflow has changed since this draft was made: {now}. The changes are:");
+    let head = format!("The workflow has changed since this draft was made: {}. The changes are:", now(kept));
     let end = "Delete these lines or edit the text to propose the draft again, based on the current revision.";
     let lines = std::iter::once(head.as_str()).chain(moved.lines()).chain([end]);
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
+}
+
+/// Describes the workflow's current state as part of a sentence.
+fn now(kept: &Kept) -> String {
+    match &kept.now {
+        Some(now) => format!("it is now at revision {}", now.revision),
+        None => "it was deleted".to_owned(),
+    }
+}
+
+/// Returns the error for a draft whose workflow changed while the person was editing, so that they have not seen the
+/// change.
+fn outdated(kept: &Kept) -> Error {
+    let what =
+        format!("Workflow '{}' has changed in the meantime: {}; the draft was not edited", kept.draft.name, now(kept));
+    let details = json!({
+        "draft": kept.draft.uuid.to_string(),
+        "revision": kept.now.as_ref().map(|now| now.revision),
+    });
+    Error::new(Code::DraftStale, what)
+        .hint(format!("see the changes and edit the draft again: `mcpkg draft edit {}`", tail(kept.draft.uuid)))
+        .with_details(details)
 }
 
 /// Stores the edited text, based on the current revision. Fails if, since the editor was opened, the workflow has changed
@@ -122,8 +141,10 @@ fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said
     let id = before.draft.uuid.to_string();
     let kept = context.write("draft.edit", &id, |db, project, author| {
         let kept = Kept::waiting(db, project, &id)?;
-        // If the workflow changed while the person was editing, the person has not seen that change.
-        let is_same = kept.now == before.now && kept.draft.base == before.draft.base;
+        let is_same = (kept.draft.blob, kept.draft.base) == (before.draft.blob, before.draft.base);
+        if is_same && kept.now != before.now {
+            return Err(outdated(&kept));
+        }
         let base = kept.now.as_ref().map(base_of);
         if !is_same || !drafts::edit(db, kept.draft.uuid, before.draft.blob, author.now, said.stored(base))? {
             return Err(overtaken(kept.draft.uuid));

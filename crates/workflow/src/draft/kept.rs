@@ -182,7 +182,7 @@ pub(super) fn decided(draft: &Draft) -> Error {
     Error::new(Code::DraftStale, what).with_details(details)
 }
 
-/// Returns the error for a draft that somebody edited or decided about at the same time, or whose workflow changed.
+/// Returns the error for a draft that somebody edited or decided about at the same time.
 pub(super) fn overtaken(id: Uuid) -> Error {
     Error::new(
         Code::DraftStale,
