@@ -93,7 +93,8 @@ fn models_are_registered_once_and_removed_with_their_routes() {
     assert_eq!((&removed["removed"], removed["routes"].as_array().map(Vec::len)), (&json!("relu"), Some(1)));
     assert_eq!(shop.data(&["gate", "routes", "list"])["routes"].as_array().map(Vec::len), Some(1));
     assert_eq!(stored(&shop), before + 1, "another model has the same content");
-    shop.ok(&["gate", "models", "remove", "relu-2", "--yes"]);
+    let removed = shop.run(&["gate", "models", "remove", "relu-2", "--yes"]);
+    assert!(removed.status == 0 && removed.stderr.contains("mcpkg compact"), "{removed}");
     shop.ok(&["gate", "models", "remove", "squeezenet", "--yes"]);
     assert_eq!(stored(&shop), before - 1);
     assert_eq!(shop.refused(&["gate", "models", "remove", "relu", "--yes"]).0["code"], "E_NOT_FOUND");

@@ -10,6 +10,8 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// A gate that stores and runs models. The error codes depend on the implementation.
 pub trait Gate {
+    /// Whether the models are stored in mcpkg's database.
+    fn is_embedded(&self) -> bool;
     fn status(&self) -> Result<Status>;
     /// Returns the models, sorted by name.
     fn models(&self) -> Result<Vec<Model>>;

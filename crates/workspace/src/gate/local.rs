@@ -65,6 +65,10 @@ impl Local<'_> {
 }
 
 impl Gate for Local<'_> {
+    fn is_embedded(&self) -> bool {
+        true
+    }
+
     fn status(&self) -> Result<Status> {
         let model_count = self.stored()?.len() as u64;
         Ok(Status {

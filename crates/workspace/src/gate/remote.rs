@@ -197,6 +197,10 @@ fn words(bytes: &[u8]) -> Option<String> {
 }
 
 impl Gate for Remote<'_> {
+    fn is_embedded(&self) -> bool {
+        false
+    }
+
     fn status(&self) -> Result<Status> {
         let status: Status = self.ask(Method::GET, "health", None, None)?;
         Ok(Status { mode: "remote".to_owned(), url: Some(self.base.as_str().to_owned()), engine: None, ..status })

@@ -79,6 +79,6 @@ impl Operation for Remove {
         };
         let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
         // The database file does not shrink until it is compacted.
-        Ok(if self.url.is_none() { reply.hint("to free the model's disk space: `mcpkg compact`") } else { reply })
+        Ok(if gate.is_embedded() { reply.hint("to free the model's disk space: `mcpkg compact`") } else { reply })
     }
 }
