@@ -256,3 +256,35 @@ fn x50_a_crash_is_found_by_a_command_with_another_database() {
     let ran = shop.run(&["--db", &other, "flow", "feature", "finish", "login"]);
     assert_eq!(ran.status, 0, "{ran}");
 }
+
+/// Another database that knows the run, such as a copy, decides what happens to it.
+#[test]
+fn a_recovery_asks_about_what_it_will_do() {
+    let shop = Shop::new();
+    if !shop.scratch.is_file() {
+        return;
+    }
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let mut at = 0;
+    while !shop.root().join(".smctl/applying").exists() {
+        at += 1;
+        assert!(Killer::new(&shop).run(&["flow", "feature", "finish", "login"], at, "before"), "call {at}");
+    }
+    let copy = shop.scratch.path().join("copy.db");
+    // Outside of the workspace, the command does not repair it.
+    shop.scratch.ok(&["backup", &copy.display().to_string()]);
+    for (state, what) in [
+        ("applying", "Undo the completed steps"),
+        ("landed", "Complete the interrupted change"),
+        ("undone", "Remove the leftover record"),
+    ] {
+        let connection = rusqlite::Connection::open(&copy).expect("the copy opens");
+        let newest = "UPDATE flow_run SET state = ?1 WHERE id = (SELECT max(id) FROM flow_run)";
+        assert_eq!(connection.execute(newest, [state]).expect("it is changed"), 1);
+        drop(connection);
+        let (error, _) = shop.refused(&["--db", &copy.display().to_string(), "workspace", "recover"]);
+        assert_eq!(error["code"], "E_CONFIRM_REQUIRED", "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.starts_with(what)), "{state}: {error}");
+    }
+}

@@ -214,6 +214,12 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     Ok(read(root)?.map(|(applying, _)| [applying.land, applying.tidy].concat()).unwrap_or_default())
 }
 
+/// Returns the state of the unfinished run in a workspace. `None` if this database does not know the run.
+pub fn state(context: &Context, root: &Path) -> Result<Option<State>> {
+    let Some((applying, _)) = read(root)? else { return Ok(None) };
+    Ok(context.store.read(|db| find(db, &applying))?.map(|run| run.state))
+}
+
 /// Returns the workspace's database key; adds the workspace if it is unknown.
 pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i64> {
     let machine = machine::id(None);

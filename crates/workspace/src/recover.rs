@@ -9,6 +9,7 @@ use super::lock::Lock;
 use super::root::{MANIFEST, around, not_found, start};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::flow_runs::State;
 
 /// Finish or undo changes that a killed command left incomplete
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -49,8 +50,8 @@ impl Operation for Recover {
     }
 }
 
-/// Asks before mcpkg undoes steps that this database does not know. If this machine did not start the run, the question needs a
-/// terminal, because the file with the steps could come from anyone.
+/// Asks before mcpkg completes or undoes a run that another database or another machine started. If this machine did not
+/// start the run, the question needs a terminal, because the file with the steps could come from anyone.
 fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
     if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
         return Err(Error::new(Code::TerminalRequired, error.message().to_owned()).hint(
@@ -62,5 +63,10 @@ fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
         return Ok(());
     }
     let steps = journal::steps(root)?;
-    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo the completed steps?")
+    let question = match journal::state(context, root)? {
+        Some(State::Landed) => "Complete the interrupted change?",
+        Some(state) if state.is_over() => "Remove the leftover record? The change has already ended.",
+        _ => "Undo the completed steps?",
+    };
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), question)
 }
