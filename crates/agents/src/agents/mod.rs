@@ -117,11 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn a_dialect_names_the_same_files_as_its_agent() {
-        let root = Path::new("/code/p");
-        for agent in ALL {
-            assert_eq!(agent.servers.document, agent.document(), "{}", agent.name);
-            assert_eq!(agent.servers.project.map(|file| root.join(file)), agent.project_file(root));
+    fn a_projects_file_is_the_one_that_the_agent_reads() {
+        for (name, file) in [
+            ("claude-code", "/code/p/.mcp.json"),
+            ("codex", "/code/p/.codex/config.toml"),
+            ("vscode", "/code/p/.vscode/mcp.json"),
+        ] {
+            let found = named(name).expect("an agent").project_file(Path::new("/code/p"));
+            assert_eq!(found.as_deref(), Some(Path::new(file)), "{name}");
         }
     }
 
