@@ -269,6 +269,24 @@ fn a_full_disk_is_reported_and_stops_calls_if_the_log_is_required() {
 }
 
 #[test]
+fn the_log_of_a_server_that_ended_is_not_checked_any_more() {
+    let (scratch, log) = scratch();
+    let recorded = || scratch.column("SELECT value FROM setting WHERE key LIKE 'audit.log.%'");
+    let client = Client::start(&scratch, &["--audit-log", path(&log)]).shake_hands("2025-06-18");
+    assert_eq!(recorded(), [path(&log)]);
+    client.finish();
+    assert!(recorded().is_empty());
+    // A server that ends leaves the record of another log.
+    let other = scratch.path().join("other.jsonl");
+    let first = Client::start(&scratch, &["--audit-log", path(&log)]).shake_hands("2025-06-18");
+    let second = Client::start(&scratch, &["--audit-log", path(&other)]).shake_hands("2025-06-18");
+    first.finish();
+    assert_eq!(recorded(), [path(&other)]);
+    second.finish();
+    assert!(recorded().is_empty());
+}
+
+#[test]
 fn a_log_that_cannot_be_opened_stops_the_start() {
     let (scratch, _) = scratch();
     let ran = scratch.run(&["serve", "--audit-log", path(&scratch.path().join("none/audit.jsonl"))]);

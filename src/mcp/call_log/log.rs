@@ -28,6 +28,31 @@ pub(in crate::mcp) struct CallLog {
     state: Arc<State>,
     required: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
+    place: Option<Place>,
+}
+
+/// Where the database records the path of the log.
+struct Place {
+    store: Store,
+    host: String,
+    path: String,
+}
+
+impl Place {
+    fn is_recorded(&self) -> Result<bool> {
+        Ok(self.store.read(|db| audit_logs::get(db, &self.host))?.as_ref() == Some(&self.path))
+    }
+
+    fn record(&self) -> Result<()> {
+        self.store.write(|db| audit_logs::set(db, &self.host, &self.path))
+    }
+
+    fn forget(&self) -> Result<()> {
+        match self.is_recorded()? {
+            true => self.store.write(|db| audit_logs::remove(db, &self.host, &self.path)),
+            false => Ok(()),
+        }
+    }
 }
 
 impl CallLog {
@@ -38,9 +63,11 @@ impl CallLog {
         let path = std::path::absolute(&settings.path).map_err(|error| disk::failed("open", &settings.path, error))?;
         let file = Rolling::open(&path, settings.size, settings.keep)
             .map_err(|error| disk::failed("open the audit log", &path, error))?;
-        if let (Some(host), Some(path)) = (platform::host(), path.to_str())
-            && store.read(|db| audit_logs::get(db, &host))?.as_deref() != Some(path)
-            && let Err(error) = store.write(|db| audit_logs::set(db, &host, path))
+        let place = platform::host().zip(path.to_str());
+        let place = place.map(|(host, path)| Place { store: store.clone(), host, path: path.to_owned() });
+        if let Some(place) = &place
+            && !place.is_recorded()?
+            && let Err(error) = place.record()
         {
             // Only `doctor` needs this record, and mcpkg also serves read-only databases.
             tracing::warn!(%error, "cannot record where the audit log is");
@@ -56,7 +83,7 @@ impl CallLog {
         mcpkg_base::process::on_hang_up(move || drop(again.send(Job::Reopen)))
             .map_err(|error| Error::internal("cannot handle signals").with_source(error))?;
         let thread = Mutex::new(Some(thread));
-        Ok(Some(Arc::new(Self { jobs, state, required: settings.required, thread })))
+        Ok(Some(Arc::new(Self { jobs, state, required: settings.required, thread, place })))
     }
 
     /// Waits until a call may begin. If the log is required, this is when its queue has space.
@@ -120,11 +147,14 @@ impl CallLog {
         let _ = self.jobs.send(Job::Write(Box::new(line)));
     }
 
-    /// Writes the queue and ends the thread.
+    /// Writes the queue, ends the thread, and lets `doctor` forget the log, which may be gone or unwritable by then.
     pub(in crate::mcp) fn finish(&self) {
         let _ = self.jobs.send(Job::End);
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = thread.join();
+        }
+        if let Some(Err(error)) = self.place.as_ref().map(Place::forget) {
+            tracing::warn!(%error, "cannot delete the record of where the audit log is");
         }
     }
 }

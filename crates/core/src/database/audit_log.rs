@@ -7,7 +7,7 @@ use mcpkg_base::{platform, rolling};
 use mcpkg_store::audit_logs;
 
 /// Checks whether mcpkg can write the audit log with which a server was last started on this machine. Returns `None` if
-/// no server had one.
+/// no server had one, or if that server has ended.
 pub(super) fn health(context: &Context) -> Option<Finding> {
     let host = platform::host()?;
     // Ignore errors: if the database cannot be read, another finding says so.
