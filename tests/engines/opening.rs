@@ -268,3 +268,16 @@ fn the_error_names_the_right_that_a_user_lacks() {
     assert!(refused.message().contains("permission denied for"), "{}", refused.message());
     world.query(&format!("DROP ROLE {name}"));
 }
+
+#[test]
+fn a_test_reads_and_changes_the_database_at_its_address() {
+    let Some(world) = World::new() else { return };
+    let scratch = Scratch::at(&format!("{}?pool_timeout=60", world.address));
+    scratch.ok(&["project", "create", "p"]);
+    let bytes = scratch.in_sql(b"\x01\xff");
+    let insert = format!("INSERT INTO setting (key, value) VALUES ('of_test', encode({bytes}, 'hex'))");
+    assert_eq!(scratch.change(&insert), 1);
+    assert_eq!(scratch.column("SELECT value FROM setting WHERE key = 'of_test'"), ["01ff"]);
+    assert!(scratch.bytes().starts_with(b"SQLite format 3"), "it is a backup");
+    assert!(!scratch.path().join("test.db").exists());
+}

@@ -14,15 +14,23 @@ use super::{folder, is_root, skipped};
 /// The name of the database that [`Database::create`] copies. Creating the tables takes longer than most tests.
 const MADE: &str = "made";
 
-/// A new mcpkg database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`. Dropping it
-/// deletes the database.
+/// An mcpkg database on a server, whose address is like `postgres://USER@HOST:PORT`.
 pub struct Database {
     server: String,
     name: String,
+    /// Whether to delete the database when this is dropped.
+    is_own: bool,
 }
 
 impl Database {
-    /// Makes a database; `None` if `MCPKG_TEST_POSTGRES` is not set.
+    /// Returns the existing database at an address; `None` if it is a file. Parameters of the address do not count.
+    pub fn at(address: &Path) -> Option<Self> {
+        let (server, name) = address.to_str()?.split('?').next()?.rsplit_once('/')?;
+        let is_server = server.starts_with("postgres://");
+        is_server.then(|| Self { server: server.to_owned(), name: name.to_owned(), is_own: false })
+    }
+
+    /// Makes a database on the server that `MCPKG_TEST_POSTGRES` names; `None` if it is not set.
     pub fn create() -> Option<Self> {
         let server = std::env::var("MCPKG_TEST_POSTGRES").ok()?;
         static ONCE: Once = Once::new();
@@ -32,7 +40,7 @@ impl Database {
         });
         let name = format!("t{}", uuid::Uuid::new_v4().simple());
         run(&server, "postgres", &format!("CREATE DATABASE {name} TEMPLATE {MADE}"));
-        Some(Self { server, name })
+        Some(Self { server, name, is_own: true })
     }
 
     /// Returns the value of `--db` for the database.
@@ -67,7 +75,9 @@ fn run(server: &str, database: &str, sql: &str) -> Vec<postgres::SimpleQueryMess
 
 impl Drop for Database {
     fn drop(&mut self) {
-        run(&self.server, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        if self.is_own {
+            run(&self.server, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
 /// A scratch folder. Dropping it removes the folder.
 pub struct Scratch {
     folder: TempDir,
-    /// The test's own database on PostgreSQL, if the tests run on PostgreSQL.
+    /// The database on PostgreSQL: the one at `address`, or else the test's own if the tests run on PostgreSQL.
     database: OnceLock<Option<Database>>,
     /// The address of the database, if the test has its own server.
     address: Option<PathBuf>,
@@ -109,10 +109,19 @@ impl Scratch {
         if let Some(address) = &self.address {
             return address.clone();
         }
-        match self.database.get_or_init(Database::create) {
+        match self.on_server() {
             Some(database) => database.address(),
             None => self.path().join("test.db"),
         }
+    }
+
+    /// Returns the database, unless it is a file.
+    fn on_server(&self) -> Option<&Database> {
+        let find = || match &self.address {
+            Some(address) => Database::at(address),
+            None => Database::create(),
+        };
+        self.database.get_or_init(find).as_ref()
     }
 
     /// Returns whether the database is a file. If not, reports that the test is skipped, because it is about the file.
@@ -132,7 +141,7 @@ impl Scratch {
 
     /// Runs a statement directly in the database, without mcpkg. Returns the number of changed rows.
     pub fn change(&self, sql: &str) -> u64 {
-        match self.database.get_or_init(Database::create) {
+        match self.on_server() {
             Some(database) => database.change(sql),
             None => {
                 let connection = rusqlite::Connection::open(self.db()).expect("the database opens");
@@ -143,7 +152,7 @@ impl Scratch {
 
     /// Returns the first column of the rows of a query in the database, as text.
     pub fn column(&self, sql: &str) -> Vec<String> {
-        match self.database.get_or_init(Database::create) {
+        match self.on_server() {
             Some(database) => database.column(sql),
             None => {
                 use rusqlite::types::Value::{Integer, Text};
@@ -164,7 +173,7 @@ impl Scratch {
     /// Returns bytes as a literal in a statement for [`Scratch::change`].
     pub fn in_sql(&self, bytes: &[u8]) -> String {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        match self.database.get_or_init(Database::create) {
+        match self.on_server() {
             Some(_) => format!("'\\x{hex}'::bytea"),
             None => format!("x'{hex}'"),
         }
@@ -200,7 +209,7 @@ impl Scratch {
 
     /// Returns all bytes of the database: its file, or a backup if it is not a file.
     pub fn bytes(&self) -> Vec<u8> {
-        let file = match self.database.get_or_init(Database::create) {
+        let file = match self.on_server() {
             Some(_) => {
                 let copy = folder();
                 let file = copy.path().join("all.db");
