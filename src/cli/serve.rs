@@ -417,6 +417,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
         audit_log: audit_log(matches),
+        telemetry: telemetry(output),
     };
     let store = globals.open()?;
     recover(&Context::shell(crate::DOMAINS, store.clone(), globals.selection()));
@@ -448,6 +449,15 @@ fn audit_log(matches: &ArgMatches) -> Option<mcp::AuditLog> {
         size: matches.get_one("audit-log-size").copied().unwrap_or(100 << 20),
         keep: matches.get_one("audit-log-keep").copied().unwrap_or(10),
         required: matches.get_flag("audit-required"),
+    })
+}
+
+/// Returns where traces and metrics are sent. Invalid settings do not stop the server: they may be meant for other
+/// programs.
+fn telemetry(output: &Output) -> Option<mcp::Telemetry> {
+    mcp::Telemetry::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
+        output.warning(&format!("{}; no traces and metrics are sent", error.message()));
+        None
     })
 }
 

@@ -64,6 +64,7 @@ fn cache() -> Option<PathBuf> {
 fn features() -> Vec<&'static str> {
     let all = [
         ("wasm", cfg!(feature = "wasm")),
+        ("otlp", cfg!(feature = "otlp")),
         ("sigstore", cfg!(feature = "sigstore")),
         ("gate-onnx", cfg!(feature = "gate-onnx")),
     ];

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::asker::Asker;
 use super::provider::Providers;
+use super::telemetry::Telemetry;
 use mcpkg_core::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallScope, Rate, Surface};
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
@@ -62,6 +63,8 @@ pub struct Config {
     pub front: bool,
     /// The file that gets a line about each call, if there is one.
     pub audit_log: Option<AuditLog>,
+    /// Where traces and metrics are sent, if anywhere.
+    pub telemetry: Option<Telemetry>,
 }
 
 impl Config {

@@ -47,6 +47,11 @@ const SHAPES: &[Shape] = &[
     ("logging/setLevel", &[("level", Json::Text, true)]),
 ];
 
+/// Returns a method of MCP as text that lives forever; `None` if there is no such method.
+pub(super) fn known(method: &str) -> Option<&'static str> {
+    SHAPES.iter().map(|(known, _)| *known).find(|known| *known == method)
+}
+
 /// Returns an error that names the unknown method or the invalid parameter of a request, if there is one.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {

@@ -22,6 +22,8 @@ pub(super) struct Session {
     level: Mutex<Option<LoggingLevel>>,
     /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
+    /// The protocol revision that the client agreed on.
+    pub(super) revision: OnceLock<&'static str>,
 }
 
 impl Default for Session {
@@ -33,6 +35,7 @@ impl Default for Session {
             notified: AtomicBool::default(),
             level: Mutex::default(),
             ended: CancellationToken::default(),
+            revision: OnceLock::default(),
         }
     }
 }

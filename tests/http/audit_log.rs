@@ -147,6 +147,32 @@ fn each_call_over_http_has_a_line_with_its_key_and_refusals_too() {
 }
 
 #[test]
+fn what_is_refused_within_a_batch_has_its_outcome() {
+    let (scratch, log) = scratch();
+    let key = scratch.json(&["access", "create", "reader", "--read-only"])["key"].as_str().expect("a key").to_owned();
+    let server = Http::start(&scratch, &["--audit-log", path(&log)]);
+    let ask = |message: &Value| http::message("/mcp", message).with("Authorization", &format!("Bearer {key}"));
+    let begun = server.send(&ask(&http::hello("2025-03-26")));
+    let session = begun.header("mcp-session-id").expect("a session").to_owned();
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(server.send(&ask(&told).with("Mcp-Session-Id", &session)).status, 202);
+    let update = json!({ "name": "update_prompt", "arguments": { "name": "review", "content": "x" } });
+    let requests = [("tools/call", update), ("no/method", json!({})), ("prompts/get", json!({ "name": "review" }))];
+    let batch: Value = requests
+        .iter()
+        .map(|(method, params)| json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }))
+        .collect();
+    assert_eq!(server.send(&ask(&batch).with("Mcp-Session-Id", &session)).messages().len(), 3);
+    let told: Vec<String> = wait_for(&log, 4).iter().map(facts).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    key:reader p initialize - - ok -
+    key:reader p tools/call update_prompt review refused 403
+    key:reader p no/method - - error -32601
+    key:reader p prompts/get - review ok -
+    ");
+}
+
+#[test]
 fn calls_over_the_older_transport_have_lines() {
     let (scratch, log) = scratch();
     let server = Http::start(&scratch, &["--audit-log", path(&log)]);

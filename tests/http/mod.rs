@@ -7,6 +7,7 @@ mod idle_sessions;
 mod keys;
 mod live;
 mod marketplace;
+mod otlp;
 mod reading;
 mod searches;
 mod sign_in;

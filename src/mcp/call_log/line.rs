@@ -1,11 +1,15 @@
-//! Defines the lines of the audit log, and which facts about a request they contain.
+//! Defines the lines of the audit log, and which facts about a request they contain. Spans and metrics contain the same
+//! facts, and some more about the protocol.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use rmcp::model::ProtocolVersion;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use uuid::Uuid;
 
+use super::trace::Parent;
 use crate::mcp::{Config, tools};
 use mcpkg_base::clock::{Millis, rfc3339_millis};
 use mcpkg_base::redact::redacted;
@@ -15,7 +19,7 @@ use mcpkg_store::projects::Selection;
 const LONGEST: usize = 500;
 
 /// A line of the audit log. It contains names and sizes, but neither arguments nor contents.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Line {
     #[serde(serialize_with = "as_time")]
     pub(super) time: Millis,
@@ -46,6 +50,33 @@ pub(super) struct Line {
     /// name.
     #[serde(skip)]
     pub(super) selection: Option<Selection>,
+    /// The facts about a request of MCP that only spans and metrics contain. `None` for other requests over HTTP.
+    #[serde(skip)]
+    pub(super) rpc: Option<Rpc>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rpc {
+    pub(super) id: Option<String>,
+    pub(super) session: Option<Uuid>,
+    pub(super) revision: Option<&'static str>,
+    pub(super) parent: Option<Parent>,
+    /// The error code of the JSON-RPC response.
+    pub(super) status: Option<i32>,
+}
+
+/// A request of MCP, as it arrives.
+#[derive(Clone, Copy)]
+pub(in crate::mcp) struct Message<'a> {
+    /// The id, as it is written in the request.
+    pub(in crate::mcp) id: &'a str,
+    pub(in crate::mcp) method: &'a str,
+    pub(in crate::mcp) parameters: Option<&'a RawValue>,
+    pub(in crate::mcp) bytes: usize,
+    /// The id of the session, over streamable HTTP.
+    pub(in crate::mcp) session: Option<&'a str>,
+    /// The protocol revision, if the request itself does not name one.
+    pub(in crate::mcp) revision: Option<&'a str>,
 }
 
 /// The parameters that say what a call is about. The others are not parsed.
@@ -63,6 +94,8 @@ struct Parameters<'a> {
     client: Option<&'a RawValue>,
     #[serde(borrow, rename = "_meta")]
     meta: Option<&'a RawValue>,
+    #[serde(borrow, rename = "protocolVersion")]
+    revision: Option<&'a RawValue>,
 }
 
 /// The arguments by which mcpkg's own tools name an item.
@@ -82,17 +115,33 @@ struct Named<'a> {
 struct Meta<'a> {
     #[serde(borrow)]
     traceparent: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tracestate: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
     client: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    revision: Option<&'a RawValue>,
 }
 
 impl Line {
     /// Fills in what the request asks for.
-    pub(super) fn describe(&mut self, method: &str, parameters: Option<&RawValue>, config: &Config) {
+    pub(super) fn describe(&mut self, message: Message<'_>, config: &Config) {
+        let method = message.method;
         method.clone_into(&mut self.method);
-        let parameters: Parameters<'_> = parsed(parameters);
+        self.bytes_in = message.bytes as u64;
+        let parameters: Parameters<'_> = parsed(message.parameters);
         let meta: Meta<'_> = parsed(parameters.meta);
-        self.trace = meta.traceparent.and_then(text).as_deref().and_then(trace_id).map(str::to_owned);
+        let state = meta.tracestate.and_then(whole);
+        let parent = meta.traceparent.and_then(text).and_then(|text| Parent::parse(&text, state.as_deref()));
+        self.trace = parent.as_ref().map(|parent| parent.trace.clone());
+        let named = meta.revision.or(parameters.revision).and_then(text);
+        self.rpc = Some(Rpc {
+            id: id(message.id),
+            session: message.session.and_then(|id| Uuid::parse_str(id).ok()),
+            revision: named.as_deref().or(message.revision).and_then(known),
+            parent,
+            status: None,
+        });
         let client: Named<'_> = parsed(parameters.client.or(meta.client));
         self.client = client.name.and_then(text);
         self.subject = match method {
@@ -118,7 +167,8 @@ impl Line {
     /// Redacts secrets in the texts that the client chose.
     pub(super) fn redact(&mut self) {
         let texts = [&mut self.client, &mut self.project, &mut self.tool, &mut self.subject];
-        for text in texts.into_iter().flatten().chain([&mut self.method]) {
+        let id = self.rpc.as_mut().and_then(|rpc| rpc.id.as_mut());
+        for text in texts.into_iter().flatten().chain([&mut self.method]).chain(id) {
             if let Cow::Owned(hidden) = redacted(text) {
                 *text = hidden;
             }
@@ -142,7 +192,7 @@ fn parsed<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
 
 /// Returns a JSON string, cut to [`LONGEST`] bytes; `None` if the value is not a string.
 fn text(raw: &RawValue) -> Option<String> {
-    let mut text: String = serde_json::from_str(raw.get()).ok()?;
+    let mut text = whole(raw)?;
     if text.len() > LONGEST {
         text.truncate(text.floor_char_boundary(LONGEST));
         text.push('…');
@@ -150,12 +200,19 @@ fn text(raw: &RawValue) -> Option<String> {
     Some(text)
 }
 
-/// Returns the id of the trace in a `traceparent` of the W3C: `00-TRACE-SPAN-FLAGS`.
-fn trace_id(traceparent: &str) -> Option<&str> {
-    let mut parts = traceparent.split('-');
-    let (version, trace) = (parts.next()?, parts.next()?);
-    let is_hex = |text: &str, length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_hex(version, 2) && is_hex(trace, 32) && is_hex(parts.next()?, 16)).then_some(trace)
+fn whole(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// Returns the id of a request. A number is returned as it is written.
+fn id(written: &str) -> Option<String> {
+    let raw: &RawValue = serde_json::from_str(written).ok()?;
+    text(raw).or_else(|| (written.len() <= LONGEST).then(|| written.to_owned()))
+}
+
+/// Returns a protocol revision that exists. A client may name any other.
+fn known(revision: &str) -> Option<&'static str> {
+    ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).find(|known| *known == revision)
 }
 
 #[cfg(test)]
@@ -165,7 +222,9 @@ mod tests {
     fn described(method: &str, parameters: &str) -> Line {
         let mut line = Line::default();
         let parameters = RawValue::from_string(parameters.to_owned()).unwrap();
-        line.describe(method, Some(&parameters), &Config::default());
+        let (id, session, revision) = ("\"a\"", Some("not-a-session"), Some("2025-06-18"));
+        let message = Message { id, method, parameters: Some(&parameters), bytes: 9, session, revision };
+        line.describe(message, &Config::default());
         line.redact();
         line
     }
@@ -199,8 +258,18 @@ mod tests {
         let trace = |value: &str| described("ping", &format!(r#"{{"_meta":{{"traceparent":"{value}"}}}}"#)).trace;
         let (id, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
         assert_eq!(trace(&format!("00-{id}-{span}-01")).as_deref(), Some(id));
-        for wrong in ["", "00", "00-x-y-z", &format!("00-{id}"), &format!("00-{id}-x-01")] {
-            assert_eq!(trace(wrong), None, "{wrong}");
-        }
+        assert_eq!(trace(&format!("00-{id}-{span}")), None);
+    }
+
+    #[test]
+    fn a_request_names_its_revision_or_has_that_of_its_session() {
+        let facts = |method: &str, parameters: &str| described(method, parameters).rpc.unwrap();
+        let meta =
+            |revision: &str| format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}"}}}}"#);
+        assert_eq!(facts("prompts/list", "{}").revision, Some("2025-06-18"));
+        assert_eq!(facts("prompts/list", &meta("2026-07-28")).revision, Some("2026-07-28"));
+        assert_eq!(facts("initialize", r#"{"protocolVersion":"2024-11-05"}"#).revision, Some("2024-11-05"));
+        let facts = facts("prompts/list", &meta("hunter2"));
+        assert_eq!((facts.revision, facts.session, facts.id.as_deref()), (None, None, Some("a")));
     }
 }

@@ -58,7 +58,7 @@ impl Place {
 impl CallLog {
     /// Opens the log that the configuration names, if it names one, and starts its thread. Fails if the file cannot be
     /// opened.
-    pub(in crate::mcp) fn open(store: &Store, config: &Config) -> Result<Option<Arc<Self>>> {
+    pub(in crate::mcp) fn open(store: &Store, config: &Config) -> Result<Option<Self>> {
         let Some(settings) = &config.audit_log else { return Ok(None) };
         let path = std::path::absolute(&settings.path).map_err(|error| disk::failed("open", &settings.path, error))?;
         let file = Rolling::open(&path, settings.size, settings.keep)
@@ -83,7 +83,7 @@ impl CallLog {
         mcpkg_base::process::on_hang_up(move || drop(again.send(Job::Reopen)))
             .map_err(|error| Error::internal("cannot handle signals").with_source(error))?;
         let thread = Mutex::new(Some(thread));
-        Ok(Some(Arc::new(Self { jobs, state, required: settings.required, thread, place })))
+        Ok(Some(Self { jobs, state, required: settings.required, thread, place }))
     }
 
     /// Waits until a call may begin. If the log is required, this is when its queue has space.

@@ -7,17 +7,16 @@ use std::time::Instant;
 
 use http::{Extensions, StatusCode};
 use rmcp::ErrorData;
-use serde_json::value::RawValue;
 
-use super::line::Line;
-use super::log::CallLog;
+use super::calls::Calls;
+use super::line::{Line, Message};
 use crate::mcp::Config;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Code;
 
-/// The facts about one call. When the last owner drops the record, its line goes to the log.
+/// The facts about one call. When the last owner drops the record, its line goes to the log and the exporter.
 pub(in crate::mcp) struct Record {
-    log: Arc<CallLog>,
+    calls: Arc<Calls>,
     started: Instant,
     facts: Mutex<Facts>,
 }
@@ -34,15 +33,15 @@ const CANCELLED: &str = "cancelled";
 
 impl Record {
     /// Begins the record of a call that arrives now, in a request of this many bytes.
-    pub(in crate::mcp) fn begin(log: &Arc<CallLog>, from: Option<IpAddr>, bytes_in: u64) -> Arc<Self> {
+    pub(in crate::mcp) fn begin(calls: &Arc<Calls>, from: Option<IpAddr>, bytes_in: u64) -> Arc<Self> {
         let line = Line { time: Clock::system().now(), from, bytes_in, ..Line::default() };
         let facts = Mutex::new(Facts { line, is_forwarded: false, is_skipped: false });
-        Arc::new(Self { log: Arc::clone(log), started: Instant::now(), facts })
+        Arc::new(Self { calls: Arc::clone(calls), started: Instant::now(), facts })
     }
 
     /// Begins the record of a further call in the same HTTP request.
     pub(in crate::mcp) fn another(&self, bytes_in: u64) -> Arc<Self> {
-        Self::begin(&self.log, self.facts().line.from, bytes_in)
+        Self::begin(&self.calls, self.facts().line.from, bytes_in)
     }
 
     /// Records a request outside MCP by its HTTP method and path.
@@ -53,16 +52,8 @@ impl Record {
     }
 
     /// Records what a request of MCP asks for.
-    pub(in crate::mcp) fn message(
-        &self,
-        method: &str,
-        parameters: Option<&RawValue>,
-        bytes_in: usize,
-        config: &Config,
-    ) {
-        let line = &mut self.facts().line;
-        line.bytes_in = bytes_in as u64;
-        line.describe(method, parameters, config);
+    pub(in crate::mcp) fn message(&self, message: Message<'_>, config: &Config) {
+        self.facts().line.describe(message, config);
     }
 
     /// Returns whether the call has this method.
@@ -106,7 +97,11 @@ impl Record {
 
     /// Records an error of JSON-RPC, by its number.
     pub(in crate::mcp) fn refused(&self, error: &ErrorData) {
-        self.facts().set("error", Some(error.code.0.to_string().into()));
+        let mut facts = self.facts();
+        if let Some(rpc) = &mut facts.line.rpc {
+            rpc.status.get_or_insert(error.code.0);
+        }
+        facts.set("error", Some(error.code.0.to_string().into()));
     }
 
     /// Records that a tool returned an error without a code.
@@ -144,7 +139,7 @@ impl Facts {
     }
 }
 
-/// Records who sent an HTTP request, if there is an audit log.
+/// Records who sent an HTTP request, if calls are recorded.
 pub(in crate::mcp) fn note_requester(extensions: &Extensions, config: &Config) {
     if let Some(record) = extensions.get::<Arc<Record>>() {
         record.by(config);
@@ -160,6 +155,6 @@ impl Drop for Record {
         facts.set(CANCELLED, None);
         let mut line = std::mem::take(&mut facts.line);
         line.micros = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.log.push(line);
+        self.calls.ended(line);
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::record::Record;
 
-/// Returns the record of a request, if there is an audit log. Over HTTP, the extensions of the HTTP request contain the
+/// Returns the record of a request, if calls are recorded. Over HTTP, the extensions of the HTTP request contain the
 /// record.
 pub(in crate::mcp) fn record(extensions: &Extensions) -> Option<Arc<Record>> {
     let of_http = || extensions.get::<http::request::Parts>()?.extensions.get();

@@ -27,7 +27,7 @@ use rmcp::model::{ClientRequest, ErrorData, GetExtensions, JsonRpcMessage};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::call_log::Record;
+use super::call_log::{Message, Record};
 use super::era::Era;
 use super::error::error_data;
 use super::in_flight::{Accepted, InFlight, Phase, Sink};
@@ -74,7 +74,7 @@ pub(super) struct Front {
     pub(super) out: Vec<u8>,
     /// The address of the client; `None` over stdio.
     from: Option<IpAddr>,
-    /// The record of the request that is being answered, if there is an audit log.
+    /// The record of the request that is being answered, if calls are recorded.
     record: Option<Arc<Record>>,
 }
 
@@ -147,7 +147,7 @@ impl Front {
         match envelope {
             Envelope::Request { id, method, parameters, text } => {
                 let recorded = match self.server.calls.is_some() {
-                    true => self.record(&method, parameters, text),
+                    true => self.record(id, &method, parameters, text),
                     false => Ok(()),
                 };
                 let answered = recorded.and_then(|()| self.request(id, &method, parameters, text, sink));
@@ -168,11 +168,12 @@ impl Front {
         }
     }
 
-    /// Begins the record of a request for the audit log. A ping is not a call.
-    fn record(&mut self, method: &str, parameters: Option<&RawValue>, text: &str) -> Result<(), ErrorData> {
+    /// Begins the record of a request. A ping is not a call.
+    fn record(&mut self, id: &str, method: &str, parameters: Option<&RawValue>, text: &str) -> Result<(), ErrorData> {
         let Some(calls) = self.server.calls.as_ref().filter(|_| method != "ping") else { return Ok(()) };
         let record = Record::begin(calls, self.from, 0);
-        record.message(method, parameters, text.len(), &self.server.config);
+        let (bytes, revision) = (text.len(), self.server.revision());
+        record.message(Message { id, method, parameters, bytes, session: None, revision }, &self.server.config);
         record.by(&self.server.config);
         self.record = Some(record);
         calls.admit().map_err(|error| self.failed(&error))

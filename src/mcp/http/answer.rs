@@ -90,6 +90,10 @@ impl Refusal {
         (status, error.message.into_owned(), header)
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
     pub(super) fn error(&self) -> &ErrorData {
         &self.0.error
     }

@@ -24,7 +24,7 @@ use super::sign_in::SignIn;
 use super::sse_clients::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::mcp::Config;
-use crate::mcp::call_log::CallLog;
+use crate::mcp::call_log::{CallLog, Calls};
 use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
 use crate::web::Beside;
@@ -125,12 +125,14 @@ impl App {
     pub(super) fn metrics_text(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
         let calls = self.server.calls.as_deref();
+        let log = calls.and_then(Calls::log);
         self.metrics.text(&Measured {
             streams,
             sessions: self.sessions.count() + self.sse.count(),
             database: self.server.store.size(),
-            audit_failing: calls.is_some_and(CallLog::is_failing),
-            audit_lost: calls.map_or(0, CallLog::lost),
+            audit_failing: log.is_some_and(CallLog::is_failing),
+            audit_lost: log.map_or(0, CallLog::lost),
+            spans_dropped: calls.map_or(0, Calls::dropped_spans),
         })
     }
 
@@ -148,9 +150,9 @@ impl App {
         if self.draining.is_cancelled() {
             return answer::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\nthe server is stopping\n");
         }
-        let calls = self.server.calls.as_ref();
-        let audit = calls.and_then(|calls| Some(format!("the audit log cannot be written: {}\n", calls.problem()?)));
-        if calls.is_some_and(|calls| calls.refuses()) {
+        let log = self.server.calls.as_deref().and_then(Calls::log);
+        let audit = log.and_then(|log| Some(format!("the audit log cannot be written: {}\n", log.problem()?)));
+        if log.is_some_and(CallLog::refuses) {
             let why = format!("not ready\n{}", audit.unwrap_or_default());
             return answer::text(StatusCode::SERVICE_UNAVAILABLE, why);
         }

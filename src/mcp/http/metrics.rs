@@ -21,6 +21,7 @@ pub(super) struct Metrics {
     database: Gauge,
     audit_failing: Gauge,
     audit_lost: Gauge,
+    spans_dropped: Gauge,
 }
 
 /// What is measured when the metrics are read.
@@ -31,6 +32,7 @@ pub(super) struct Measured {
     pub(super) database: u64,
     pub(super) audit_failing: bool,
     pub(super) audit_lost: u64,
+    pub(super) spans_dropped: u64,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -80,7 +82,7 @@ impl Metrics {
             "Time from receiving the headers of a request to sending the headers of the response",
             latency.clone(),
         );
-        let [in_flight, streams, sessions, database, audit_failing, audit_lost] =
+        let [in_flight, streams, sessions, database, audit_failing, audit_lost, spans_dropped] =
             std::array::from_fn(|_| Gauge::default());
         registry.register("requests_in_flight", "Requests in progress", in_flight.clone());
         registry.register("open_streams", "Open event streams", streams.clone());
@@ -100,7 +102,23 @@ impl Metrics {
             "Lines that the audit log lost since the server started",
             audit_lost.clone(),
         );
-        Self { registry, requests, latency, in_flight, streams, sessions, database, audit_failing, audit_lost }
+        registry.register(
+            "otlp_dropped_spans",
+            "Spans that could not be sent by OTLP since the server started",
+            spans_dropped.clone(),
+        );
+        Self {
+            registry,
+            requests,
+            latency,
+            in_flight,
+            streams,
+            sessions,
+            database,
+            audit_failing,
+            audit_lost,
+            spans_dropped,
+        }
     }
 
     /// Counts a request as in flight until the returned guard is dropped.
@@ -124,6 +142,7 @@ impl Metrics {
         set(&self.database, measured.database);
         set(&self.audit_failing, measured.audit_failing.into());
         set(&self.audit_lost, measured.audit_lost);
+        set(&self.spans_dropped, measured.spans_dropped);
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::warn!(%error, "cannot write the metrics");

@@ -171,7 +171,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Arriving>) -> R
     }
 }
 
-/// Begins the record of a request to one of the endpoints, if there is an audit log.
+/// Begins the record of a request to one of the endpoints, if calls are recorded.
 fn record(app: &App, peer: &Peer, request: &Request<Arriving>) -> Option<Arc<Record>> {
     let calls = app.server.calls.as_ref()?;
     let path = request.uri().path();

@@ -100,6 +100,10 @@ pub fn serve_http(
     let server = Server::new(store.clone(), config)?;
     let calls = server.calls.clone();
     let app = App::new(server, network)?;
+    if let Some(calls) = &calls {
+        let app = Arc::downgrade(&app);
+        calls.send_also(move || Some(app.upgrade()?.metrics_text()));
+    }
     spawn("watch", {
         let hub = Arc::clone(&app.server.hub);
         move || hub.watch(position)

@@ -20,7 +20,7 @@ pub(super) struct Call {
     pub(super) notes: Notes,
     pub(super) era: Era,
     pub(super) held: Arc<HeldResources>,
-    /// Where the outcome is recorded, if there is an audit log.
+    /// Where the outcome is recorded, if calls are recorded.
     pub(super) record: Option<Arc<Record>>,
 }
 

@@ -67,6 +67,9 @@ pub(super) fn initialize(
     refuse_self(server, Some(&params.capabilities))?;
     request.peer.set_peer_info(params.clone());
     let mut result = server.negotiate_initialize(params)?;
+    if let Some(agreed) = ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| **known == result.protocol_version) {
+        let _ = server.session.revision.set(agreed.as_str());
+    }
     let instructions = instructions(&server.config(&request.extensions));
     result.instructions = Some(instructions).filter(|told| !told.is_empty());
     Ok(result)

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use self::rates::Rates;
 use super::Config;
 use super::asker::AskerLimit;
-use super::call_log::CallLog;
+use super::call_log::Calls;
 use super::era::Era;
 use super::limits::reads_at_once;
 use super::long_calls::LongCalls;
@@ -52,8 +52,8 @@ pub(super) struct Server {
     pub(super) store: Store,
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
-    /// The audit log, if the server writes one.
-    pub(super) calls: Option<Arc<CallLog>>,
+    /// What observes calls, if anything does.
+    pub(super) calls: Option<Arc<Calls>>,
     session: Arc<Session>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<AskerLimit>,
@@ -66,9 +66,9 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Creates a server, and opens its audit log.
+    /// Creates a server, and opens its audit log and its connection to a receiver of traces.
     pub(super) fn new(store: Store, config: Config) -> Result<Self> {
-        let calls = CallLog::open(&store, &config)?;
+        let calls = Calls::open(&store, &config)?;
         let hub = Arc::new(Hub::new(store.clone()));
         let tasks = Arc::new(Tasks::new(store.clone()));
         let rates = Arc::new(Rates::new(config.tool_rate));
@@ -103,6 +103,11 @@ impl Server {
             let followed = Arc::clone(followed);
             let _ = tokio::task::spawn_blocking(move || followed.keep_up()).await;
         }
+    }
+
+    /// Returns the protocol revision that the client of this session agreed on.
+    pub(super) fn revision(&self) -> Option<&'static str> {
+        self.session.revision.get().copied()
     }
 
     /// Returns a server of the same database for one more session.

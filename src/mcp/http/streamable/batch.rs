@@ -74,16 +74,26 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
         _ => None,
     };
     let called = Called::of(app, &parts.headers, &envelope);
+    let record = parts.extensions.get::<Arc<Record>>().cloned();
+    let respond = |status| {
+        if let Some(record) = &record {
+            record.responded(status, None);
+        }
+    };
     let mut line = Vec::new();
     // A cached answer is valid only if the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
         Ok(_) => message::answer(app, peer, Admission::certain(config), parts, &text, envelope).await,
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            message::describe(app, &parts, &envelope);
+            Err(error.into())
+        }
     };
     match answered {
         Ok(response) if is_stream(&response) => return response.into_body(),
         Ok(response) if response.status() == StatusCode::ACCEPTED => return nothing(),
         Ok(response) => {
+            respond(response.status());
             let json = answer::is_json(&response);
             let body = match response.into_body().collect().await {
                 Ok(body) => body.to_bytes(),
@@ -97,9 +107,12 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
                 }
             }
         }
-        Err(refusal) => match message::failed(id.as_deref(), called, refusal) {
+        Err(refusal) => match message::failed(id.as_deref(), called, refusal, record.as_ref()) {
             Ok(failed) => line = failed,
-            Err(refusal) => front::push_error(&mut line, id.as_deref(), refusal.error()),
+            Err(refusal) => {
+                respond(refusal.status());
+                front::push_error(&mut line, id.as_deref(), refusal.error());
+            }
         },
     }
     Full::new(Bytes::from([b"data: ", line.trim_ascii(), b"\n\n"].concat())).boxed()

@@ -74,7 +74,12 @@ pub(super) async fn hot_read(
             ended
         }
         Err(error) => {
-            front::push_error(&mut line, Some(id), &error_data(&error));
+            let data = error_data(&error);
+            front::push_error(&mut line, Some(id), &data);
+            if let Some(record) = record {
+                record.failed(error.code());
+                record.refused(&data);
+            }
             Err(error.code())
         }
     };

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::hand_over::{Forwarded, hand_over};
 use super::hot_read::hot_read;
 use super::listen;
-use crate::mcp::call_log::{Record, note_requester};
+use crate::mcp::call_log::{Message, Record, note_requester};
 use crate::mcp::era::Era;
 use crate::mcp::front::{self, Envelope, Meta};
 use crate::mcp::http::access_control::owner;
@@ -34,14 +34,7 @@ pub(super) async fn answer(
     body: &Bytes,
     envelope: Envelope<'_>,
 ) -> Result<Response<Body>, Refusal> {
-    if let Some(record) = parts.extensions.get::<Arc<Record>>() {
-        match &envelope {
-            Envelope::Request { method, parameters, text, .. } if method != "ping" => {
-                record.message(method, *parameters, text.len(), &app.config);
-            }
-            _ => record.skip(),
-        }
-    }
+    describe(app, &parts, &envelope);
     if let Envelope::Request { id, method, parameters, .. } = &envelope
         && let Some(answered) = hot_read(app, peer, &parts, id, method, *parameters, &mut admission).await?
     {
@@ -84,6 +77,19 @@ pub(super) async fn answer(
     }
 }
 
+/// Records what a message asks for, if calls are recorded. A ping is not a call.
+pub(super) fn describe(app: &App, parts: &Parts, envelope: &Envelope<'_>) {
+    let Some(record) = parts.extensions.get::<Arc<Record>>() else { return };
+    match envelope {
+        Envelope::Request { id, method, parameters, text } if method != "ping" => {
+            let (session, revision) = (only(&parts.headers, &SESSION), only(&parts.headers, &VERSION));
+            let (parameters, bytes) = (*parameters, text.len());
+            record.message(Message { id, method, parameters, bytes, session, revision }, &app.config);
+        }
+        _ => record.skip(),
+    }
+}
+
 /// A call of an operation, and the protocol era for its answer.
 #[derive(Clone, Copy)]
 pub(super) struct Called {
@@ -101,15 +107,28 @@ impl Called {
     }
 }
 
-/// Returns the answer to a message that failed early. A call of an operation gets a result that a model can read, as on
-/// the other transports. Everything else gets the refusal.
-pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
+/// Returns the answer to a message that failed early, and records its outcome. A call of an operation gets a result that a
+/// model can read, as on the other transports. Everything else gets the refusal.
+pub(super) fn failed(
+    id: Option<&str>,
+    called: Option<Called>,
+    refusal: Refusal,
+    record: Option<&Arc<Record>>,
+) -> Result<Vec<u8>, Refusal> {
     let (Some(id), Some(Called { entry, era })) = (id, called) else { return Err(refusal.to(id)) };
     let error = refusal.into_failure().map_err(|refusal| refusal.to(Some(id)))?;
+    if let Some(record) = record {
+        record.failed(error.code());
+    }
     let (mut line, mut result) = (Vec::new(), Vec::new());
     match tools::push_failed(entry, error, era, &mut result) {
         Ok(()) => front::push_result(&mut line, id, &result),
-        Err(error) => front::push_error(&mut line, Some(id), &error),
+        Err(error) => {
+            if let Some(record) = record {
+                record.refused(&error);
+            }
+            front::push_error(&mut line, Some(id), &error);
+        }
     }
     Ok(line)
 }

@@ -9,6 +9,7 @@ use rmcp::ErrorData;
 
 use super::batch::batch;
 use super::message::{self, Called};
+use crate::mcp::call_log::Record;
 use crate::mcp::front::{self, Line};
 use crate::mcp::http::admission::Admission;
 use crate::mcp::http::answer::{self, Body, Refusal};
@@ -36,9 +37,10 @@ pub(in crate::mcp) async fn post(
         Line::Batch(items) => batch(app, peer, Arc::clone(admission.presumed()), parts, &body, &items).await,
         Line::One(envelope) => {
             let (id, called) = (envelope.id(), Called::of(app, &parts.headers, &envelope));
+            let record = parts.extensions.get::<Arc<Record>>().cloned();
             let answered = message::answer(app, peer, admission, parts, &body, envelope).await;
-            answered
-                .or_else(|refusal| message::failed(id, called, refusal).map(|line| answer::json(StatusCode::OK, line)))
+            let failed = |refusal| message::failed(id, called, refusal, record.as_ref());
+            answered.or_else(|refusal| failed(refusal).map(|line| answer::json(StatusCode::OK, line)))
         }
     }
 }
@@ -52,7 +54,9 @@ pub(in crate::mcp) fn failed(app: &App, request: Request<Arriving>, why: Refusal
     match front::parse_line(&body) {
         Line::One(envelope) => {
             let called = Called::of(app, &parts.headers, &envelope);
-            message::failed(envelope.id(), called, why).map(|line| answer::json(StatusCode::OK, line))
+            message::describe(app, &parts, &envelope);
+            let record = parts.extensions.get::<Arc<Record>>();
+            message::failed(envelope.id(), called, why, record).map(|line| answer::json(StatusCode::OK, line))
         }
         Line::Batch(_) | Line::Blank | Line::Unreadable(_) => Err(why),
     }
