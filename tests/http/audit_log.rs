@@ -313,6 +313,44 @@ fn the_log_of_a_server_that_ended_is_not_checked_any_more() {
 }
 
 #[test]
+fn lines_that_do_not_fit_into_the_queue_are_counted_and_reported() {
+    let (scratch, _) = scratch();
+    let small = scratch.path().join("small");
+    let Some(_mount) = Mount::in_memory("6m", &small) else { return skipped("nothing can be mounted") };
+    let log = small.join("audit.jsonl");
+    let server = Http::start(&scratch, &["--audit-log", path(&log)]);
+    let session = server.session("/mcp", "2025-03-26");
+    let filler = small.join("filler");
+    assert!(std::fs::write(&filler, vec![0; 8 << 20]).is_err(), "the disk is full");
+    let get =
+        |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": { "name": "review" } });
+    let batch = http::message("/mcp", &(0..64).map(get).collect::<Value>()).with("Mcp-Session-Id", &session);
+    // The queue has 10,000 lines, and the last page of the log still has space for some lines.
+    let (mut calls, mut lost) = (1, 0);
+    while lost == 0 {
+        assert!(calls < 20_000, "no line is lost");
+        for _ in 0..20 {
+            assert_eq!(server.send(&batch).messages().len(), 64);
+        }
+        let metrics = server.send(&Request::new("GET", "/metrics")).text();
+        let found = metrics.lines().find_map(|line| line.strip_prefix("mcpkg_audit_log_lost_lines ")?.parse().ok());
+        (calls, lost) = (calls + 20 * 64 + 1, found.expect("a number"));
+    }
+    assert!(calls > 10_000, "lines were lost after {calls} calls");
+    std::fs::remove_file(&filler).expect("the filler goes");
+    // Each call has a line, or is counted in a line about those that were lost.
+    let reported = eventually("each call is in the log", || {
+        let text = std::fs::read_to_string(&log).expect("the log");
+        let is_complete = text.ends_with('\n') && text.contains(r#""lost":"#);
+        let lines = if is_complete { lines(&log) } else { Vec::new() };
+        let reported: u64 = lines.iter().filter_map(|line| line["lost"].as_u64()).sum();
+        let written = lines.iter().filter(|line| line["lost"].is_null()).count() as u64;
+        (written + reported == calls).then_some(reported)
+    });
+    assert!(reported >= lost, "{reported} are reported, and {lost} were lost");
+}
+
+#[test]
 fn a_log_that_cannot_be_opened_stops_the_start() {
     let (scratch, _) = scratch();
     let ran = scratch.run(&["serve", "--audit-log", path(&scratch.path().join("none/audit.jsonl"))]);

@@ -158,3 +158,63 @@ impl CallLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+
+    /// Returns a log whose queue nobody writes to the disk, and the queue.
+    fn stuck(required: bool) -> (CallLog, Receiver<Job>) {
+        let (jobs, queue) = channel();
+        (CallLog { jobs, state: Arc::default(), required, thread: Mutex::default() }, queue)
+    }
+
+    fn fill(log: &CallLog) {
+        while log.state.queued.load(Ordering::Relaxed) < MAX_QUEUED {
+            log.push(Line::default());
+        }
+    }
+
+    #[test]
+    fn a_full_queue_loses_lines_unless_the_log_is_required() {
+        for (required, kept, lost) in [(false, MAX_QUEUED, 3), (true, MAX_QUEUED + 3, 0)] {
+            let (log, queue) = stuck(required);
+            fill(&log);
+            // Calls that already run end while the queue is full.
+            (0..3).for_each(|_| log.push(Line::default()));
+            assert_eq!((queue.try_iter().count(), log.lost()), (kept, lost));
+        }
+        let (log, _queue) = stuck(false);
+        fill(&log);
+        assert!(log.admit().is_ok(), "calls begin even if their lines are lost");
+    }
+
+    #[test]
+    fn while_the_queue_of_a_required_log_is_full_calls_wait() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let aside =
+            |log: &CallLog| runtime.block_on(async { tokio::time::timeout(LOOK * 20, log.admit_aside()).await });
+        let (log, _queue) = stuck(true);
+        assert!(log.admit().is_ok() && aside(&log).unwrap().is_ok());
+        for is_failing in [false, true] {
+            fill(&log);
+            assert!(aside(&log).is_err(), "it waits");
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| log.admit());
+                thread::sleep(LOOK * 20);
+                assert!(!waiting.is_finished());
+                // A line reaches the disk, or the disk turns out to be full.
+                match is_failing {
+                    false => drop(log.state.queued.fetch_sub(1, Ordering::Relaxed)),
+                    true => log.state.is_failing.store(true, Ordering::Relaxed),
+                }
+                let admitted = waiting.join().unwrap();
+                assert_eq!(admitted.err().map(|error| error.code()), is_failing.then_some(Code::AuditFailed));
+            });
+            assert_eq!(aside(&log).unwrap().is_err(), is_failing);
+        }
+        assert_eq!(log.lost(), 0);
+    }
+}
