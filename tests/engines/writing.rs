@@ -16,6 +16,9 @@ use crate::support::postgres::Server;
 /// The number of the lock of writers, as in `store/engine/postgres/lock/mod.rs`.
 const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
+/// The lock of migrations.
+const MIGRATION: i64 = 0x6d63_706b_6700_0002;
+
 #[test]
 fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_fails() {
     let Some(world) = World::new() else { return };
@@ -81,6 +84,26 @@ fn waiting_too_long_for_another_writer_fails_as_busy() {
     });
     store.write(|db| insert(db, &project, "b")).expect("a write");
     assert_eq!(names(&store), ["b"]);
+}
+
+/// A migration excludes writes. They wait for it longer than for another writer.
+#[test]
+fn a_write_waits_until_the_tables_are_migrated_and_a_read_does_not() {
+    let Some(world) = World::new() else { return };
+    let store = world.open_with("?pool_timeout=1");
+    let project = project(&store);
+    let mut migrating = postgres::Client::connect(&world.address, postgres::NoTls).expect("a connection");
+    let locks = format!("SELECT pg_advisory_lock({MIGRATION}); SELECT pg_advisory_lock({WRITERS})");
+    migrating.batch_execute(&locks).expect("the locks");
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| store.write(|db| insert(db, &project, "a")));
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        assert_eq!(names(&store), [""; 0], "a read does not wait");
+        assert!(!writing.is_finished(), "the write waits");
+        migrating.batch_execute("SELECT pg_advisory_unlock_all()").expect("the migration ends");
+        writing.join().expect("it ends").expect("it writes");
+    });
+    assert_eq!(names(&store), ["a"]);
 }
 
 /// PostgreSQL ends statements that take longer than its settings allow.

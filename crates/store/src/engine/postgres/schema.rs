@@ -1,17 +1,19 @@
 //! The schema `mcpkg` of a database on a PostgreSQL server: finds its version, and migrates it to the newest one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
+use refinery_core::Migration;
 use refinery_core::error::Kind;
+use refinery_core::traits::sync::{Migrate, Query, Transaction};
 
 use super::address::SCHEMA;
 use super::client::LONG;
 use super::connect::Connector;
 use super::connection::Connection;
 use super::errors::{failed, no_answer, unreachable};
-use super::lock::MIGRATION;
+use super::lock::{MIGRATION, WRITERS};
 use super::rows::single;
 use super::sql::postgres_sql;
 use crate::Db;
@@ -42,12 +44,12 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 /// The last schema version whose search index treated a whole run of letters in a script without spaces as one word.
 const WITH_RUNS: i64 = 1;
 
-/// How long a migration waits for a table that a transaction of a running server uses. PostgreSQL looks for deadlocks
-/// after a second, and would end either the migration or that transaction. So the migration gives up earlier, and the
-/// transaction goes on.
-const TABLE: &str = "500ms";
+/// How long a migration waits for running writes to end, and then for all tables that it changes. Others wait behind it,
+/// and PostgreSQL looks for deadlocks after a second, and would end the migration or one of the others. So the migration
+/// gives up earlier, and the others go on.
+const WAIT: Duration = Duration::from_millis(500);
 
-/// How often a migration tries to get all its tables, and how long it waits in between.
+/// How often a migration tries to get all its locks, and how long it waits in between.
 const ATTEMPTS: usize = 100;
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -152,7 +154,7 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     // Without a limit: another process may be migrating for a long time.
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})")).map_err(failed)?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(failed)?;
-    client.batch_execute(&format!("SET lock_timeout = '{TABLE}'")).map_err(failed)?;
+    client.batch_execute(&format!("SET lock_timeout = {}", WAIT.as_millis())).map_err(failed)?;
     // Each attempt is one transaction, so an attempt that gives up has changed nothing.
     let mut attempts = 1;
     let applied = loop {
@@ -177,7 +179,7 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     applied
 }
 
-/// Returns whether a migration gave up waiting for a table.
+/// Returns whether a migration gave up waiting for a lock.
 fn is_locked(error: &refinery_core::Error) -> bool {
     let Kind::Connection(_, source) = error.kind() else { return false };
     let found = source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
@@ -189,5 +191,57 @@ fn apply(client: &mut Client) -> std::result::Result<(), refinery_core::Error> {
         .iter()
         .map(|(name, sql)| refinery_core::Migration::unapplied(name, sql))
         .collect::<std::result::Result<_, _>>()?;
-    refinery_core::Runner::new(&migrations).set_grouped(true).run(client).map(drop)
+    refinery_core::Runner::new(&migrations).set_grouped(true).run(&mut Locking(client)).map(drop)
+}
+
+/// A client whose migrations run while nobody writes. Writes that begin in the meantime wait before they use any table, so
+/// they cannot be part of a deadlock.
+struct Locking<'c>(&'c mut Client);
+
+impl Transaction for Locking<'_> {
+    type Error = postgres::Error;
+
+    fn execute<'a, T: Iterator<Item = &'a str>>(&mut self, queries: T) -> std::result::Result<usize, postgres::Error> {
+        let queries: Vec<&str> = queries.collect();
+        let mut transaction = self.0.transaction()?;
+        transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({WRITERS})"))?;
+        // Reads hold up the migration one table after the other. Take all tables at once, for the time that is left.
+        let until = Instant::now() + WAIT;
+        for table in altered(&queries) {
+            let exists = transaction.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table])?.get(0);
+            let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
+            if exists {
+                let lock = format!("SET LOCAL lock_timeout = {left}; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
+                transaction.batch_execute(&lock)?;
+            }
+        }
+        for query in &queries {
+            transaction.batch_execute(query)?;
+        }
+        transaction.commit()?;
+        Ok(queries.len())
+    }
+}
+
+impl Query<Vec<Migration>> for Locking<'_> {
+    fn query(&mut self, query: &str) -> std::result::Result<Vec<Migration>, postgres::Error> {
+        Query::query(self.0, query)
+    }
+}
+
+impl Migrate for Locking<'_> {
+    fn assert_migrations_table(&mut self, name: &str) -> std::result::Result<usize, refinery_core::Error> {
+        self.0.assert_migrations_table(name)
+    }
+}
+
+/// Returns the tables that statements alter, each once.
+fn altered<'a>(queries: &[&'a str]) -> Vec<&'a str> {
+    let lines = queries.iter().flat_map(|query| query.lines());
+    let altering =
+        lines.filter_map(|line| line.strip_prefix("ALTER TABLE ").or_else(|| line.strip_prefix("DROP TABLE ")));
+    let mut tables: Vec<&str> = altering.filter_map(|rest| rest.split([' ', ';']).next()).collect();
+    tables.sort_unstable();
+    tables.dedup();
+    tables
 }

@@ -1,16 +1,21 @@
 //! Transactions on PostgreSQL.
 
+use std::time::{Duration, Instant};
+
 use postgres::SimpleQueryMessage;
 
 use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
 use super::errors::{failed, is_lost, outcome_unknown};
-use super::lock::{GUARD, MOVED, WRITERS};
+use super::lock::{GUARD, MIGRATION, MOVED, WRITERS, is_taken};
 use super::rows::single;
 use super::snapshot;
 use super::sql::postgres_sql;
 use crate::engine::{Intent, params};
 use mcpkg_base::error::{Code, Error, Result};
+
+/// How long a write waits while the tables are migrated.
+const MIGRATING: Duration = Duration::from_secs(30);
 
 /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
 ///
@@ -50,7 +55,18 @@ pub(in crate::engine) fn allow_long(connection: &Connection) {
     connection.stay_patient();
 }
 
+/// Begins to write. Waits longer than usual for a migration, which excludes all writes.
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
+    let until = Instant::now() + MIGRATING;
+    loop {
+        match try_to_begin_writing(connection, lock) {
+            Err(error) if error.code() == Code::Busy && Instant::now() < until && is_taken(connection, MIGRATION)? => {}
+            begun => return begun,
+        }
+    }
+}
+
+fn try_to_begin_writing(connection: &Connection, lock: &str) -> Result<()> {
     // The guard keeps a move or restore from starting until this transaction ends. The setting `MOVED` is read last,
     // because an answer from before the lock was taken may be outdated.
     let guard = match connection.connector.is_alone() {

@@ -58,9 +58,14 @@ pub(in crate::engine) fn lock_events(connection: &Connection) -> Result<()> {
 
 /// Whether a session holds a lock exclusively.
 fn is_held(connection: &Connection, subject: Subject) -> Result<bool> {
+    is_taken(connection, key(subject))
+}
+
+/// Whether a session holds the lock with this number exclusively.
+pub(super) fn is_taken(connection: &Connection, number: i64) -> Result<bool> {
     // If the lock is free, this takes it, but only until the end of this statement's own transaction.
     let sql = postgres_sql!("SELECT NOT pg_try_advisory_xact_lock_shared(?1)");
-    single(connection, sql, params![key(subject)], |row| row.get(0))
+    single(connection, sql, params![number], |row| row.get(0))
 }
 
 /// Returns the id of the last move of the database (`mcpkg move`), if there was one.
