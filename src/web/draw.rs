@@ -11,6 +11,7 @@ use mcpkg_core::op::{Domains, Effect};
 
 use super::address;
 use super::at::At;
+use super::figure;
 use super::form;
 use super::page::secret;
 use super::session::Session;
@@ -109,7 +110,7 @@ impl Drawing<'_> {
             }
             @match &screen.body {
                 Body::List(list) => { (self.list(list)) }
-                Body::Text(text) => { (lines(text)) }
+                Body::Text(text) => { (figure::text(text, &screen.figures)) }
                 Body::Diff(diff) => { (self.diff(diff)) }
                 Body::Form(form) => { (form::form(self.session, &self.at.address(), form, self.is_read_only)) }
                 Body::Editor(document) => { (form::editor(self.session, self.at, document, self.is_read_only)) }

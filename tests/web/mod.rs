@@ -5,6 +5,7 @@ mod browser;
 mod chromium;
 mod decide;
 mod doors;
+mod figures;
 mod hostile;
 mod pages;
 mod seen;

@@ -25,7 +25,7 @@ fn in_root(ground: &Ground) -> Option<Browser> {
 /// Replaces times, ids and ports.
 fn same_each_time(text: &str) -> String {
     let replaced = [
-        (r"\b\d\d:\d\d(:\d\d)?\b", "12:48"),
+        (r"\b(\d\d [A-Z][a-z]{2} )?\d\d:\d\d(:\d\d)?\b", "12:48"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:18291"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
     ];

@@ -40,7 +40,7 @@ pub fn screen(context: &Context, about: Option<&Text>) -> Result<Screen> {
         Some(Text::Empty) | None => String::new(),
     };
     let title = format!("Workflows >{of} Ask your agent");
-    Ok(Screen { title, body: Body::Form(form), actions: Vec::new(), views: &[] })
+    Ok(Screen::of(title, Body::Form(form)))
 }
 
 /// Returns the names of the agents that can be asked.

@@ -11,15 +11,7 @@ use crate::data::{count, text, texts, time};
 use crate::place::Place;
 use crate::screen::{Line, Screen, Tone};
 use crate::time::until;
-
-/// Returns the word to show for an operation's effect, and its tone.
-pub fn effect(word: &str) -> (&'static str, Tone) {
-    match word {
-        "read" | "reads" => ("reads", Tone::Good),
-        "destroy" | "destroys" => ("destroys", Tone::Bad),
-        _ => ("writes", Tone::Warning),
-    }
-}
+use crate::words::effect;
 
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("consent show").with(id).read(context)?;

@@ -9,7 +9,9 @@ use crate::action::{Action, EDIT_OUTSIDE, Invocation};
 use crate::data::{number, text, texts};
 use crate::diff::{self as diffs, three};
 use crate::editor;
+use crate::figure::Figure;
 use crate::finding;
+use crate::graph;
 use crate::place::{Place, Text};
 use crate::proposal;
 use crate::reviewed::is_reviewed;
@@ -31,12 +33,18 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         lines.push(Line::blank());
     }
     lines.extend(quoted(text(&data, "yaml")));
+    let graph = graph::read(context, text(&data, "yaml"), None);
+    if !graph.steps.is_empty() {
+        lines.push(Line::blank());
+    }
+    let at = lines.len();
+    lines.extend(graph.lines());
     let title = format!(
         "Inbox > draft {}    {}",
         text(&data, "workflow"),
         finding::counts(number(&data, "errors"), number(&data, "warnings_found"))
     );
-    Ok(Screen::text(title, lines).with(actions(&data)))
+    Ok(Screen::text(title, lines).with(actions(&data)).figures(Figure::of_graph(graph, at)))
 }
 
 /// Returns the actions for a draft that is open or stale. Other drafts have none.

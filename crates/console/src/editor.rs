@@ -7,7 +7,6 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action;
-use crate::consent::effect;
 use crate::data::{rows, text, texts};
 use crate::diff;
 use crate::document::{self, Document, Versions};
@@ -15,6 +14,7 @@ use crate::finding::{self, Finding};
 use crate::place::Text;
 use crate::reply;
 use crate::screen::{Body, Line, Screen, Tone, quoted};
+use crate::words::effect;
 
 /// Returns the line that shows a finding, such as `E 13:26 there is no input regoin (did you mean region?)`.
 pub fn line(finding: &Finding) -> Line {
@@ -172,5 +172,5 @@ pub fn title(document: &Document, name: &str) -> String {
 pub fn screen(context: &Context, origin: &Text) -> Result<Screen> {
     let document = Document::open(context, origin)?;
     let title = title(&document, &document.name);
-    Ok(Screen { title, body: Body::Editor(Box::new(document)), actions: Vec::new(), views: &[] })
+    Ok(Screen::of(title, Body::Editor(Box::new(document))))
 }

@@ -9,7 +9,6 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use mcpkg_store::watch::Change;
 
-use crate::consent;
 use crate::screen::{List, Row, Screen, Span, Tone};
 use crate::survey::Survey;
 use crate::waiting::{Waiting, stored};
@@ -119,7 +118,7 @@ fn row(item: Waiting, now: Millis) -> Row {
         "drift" | "check" | "sync" => Tone::Warning,
         _ => Tone::Plain,
     };
-    let effect = item.effect.map(consent::effect).unwrap_or(("", Tone::Plain));
+    let effect = item.effect.map(crate::words::effect).unwrap_or(("", Tone::Plain));
     Row {
         cells: vec![
             Span::new(tone, &item.shown_kind()),

@@ -9,8 +9,10 @@ pub mod diff;
 pub mod document;
 pub mod editor;
 pub mod fields;
+pub mod figure;
 pub mod finding;
 pub mod form;
+pub mod graph;
 pub mod inbox;
 pub mod keys;
 pub mod palette;
@@ -40,13 +42,15 @@ mod sessions;
 mod snapshots;
 mod time;
 mod waiting;
+mod words;
 mod workflows;
 
 pub use action::{Action, Does, Invocation};
-pub use consent::{decided, effect};
+pub use consent::decided;
 pub use load::load;
 pub use place::{Part, Place};
 pub use screen::Screen;
+pub use words::{effect, sign};
 
 use mcpkg_core::op::{Domain, Entry};
 

@@ -5,11 +5,11 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
 
 use crate::action::{Action, Invocation, entry};
-use crate::consent;
 use crate::pages;
 use crate::place::{Part, Place};
 use crate::reply;
 use crate::screen::{List, Row, Screen, Span, Tone};
+use crate::words;
 
 /// The verbs that create an item, in order of preference.
 const MAKERS: [&str; 5] = ["create", "add", "import", "install", "new"];
@@ -131,7 +131,7 @@ fn needs_arguments(entry: &'static Entry) -> bool {
 pub fn verbs(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
-        let (effect, tone) = consent::effect(entry.effect.does());
+        let (effect, tone) = words::effect(entry.effect.does());
         Row {
             id: words.clone(),
             cells: vec![Span::new(Tone::Name, &words), Span::new(tone, effect), Span::plain(entry.about)],

@@ -76,5 +76,5 @@ fn built(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
 
 fn form(form: Form) -> Result<Screen> {
     let title = format!("mcpkg {}", form.words);
-    Ok(Screen { title, body: Body::Form(form), actions: Vec::new(), views: &[] })
+    Ok(Screen::of(title, Body::Form(form)))
 }

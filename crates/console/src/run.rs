@@ -9,17 +9,6 @@ use crate::place::Place;
 use crate::reply;
 use crate::screen::{Line, Screen, Tone};
 
-/// Returns the sign and tone of a state. Screens also print the state as a word.
-pub fn sign(state: &str) -> (&'static str, Tone) {
-    match state {
-        "succeeded" | "ok" => ("ok", Tone::Good),
-        "failed" | "canceled" | "interrupted" => ("!", Tone::Bad),
-        "uncertain" => ("?", Tone::Warning),
-        "running" | "cancel_requested" => (">", Tone::Name),
-        _ => (".", Tone::Dim),
-    }
-}
-
 /// Returns the actions for a run in this state.
 pub fn actions(id: &str, state: &str) -> Vec<Action> {
     let run = |words: &str| Invocation::new(words).with(id);

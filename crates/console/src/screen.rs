@@ -1,6 +1,7 @@
 //! A screen as data, independent of how it is drawn.
 
 use crate::action::{Action, Does};
+use crate::figure::Figure;
 use crate::place::Place;
 
 pub use crate::line::{Line, Span, Tone, quoted};
@@ -94,19 +95,26 @@ pub struct Screen {
     pub actions: Vec<Action>,
     /// The names of the views that `v` cycles through.
     pub views: &'static [&'static str],
+    /// The figures of a text, in the order of their lines.
+    pub figures: Vec<Figure>,
 }
 
 impl Screen {
+    /// Returns a screen without actions, views and figures.
+    pub fn of(title: impl Into<String>, body: Body) -> Self {
+        Self { title: title.into(), body, actions: Vec::new(), views: &[], figures: Vec::new() }
+    }
+
     pub fn list(title: impl Into<String>, list: List) -> Self {
-        Self { title: title.into(), body: Body::List(list), actions: Vec::new(), views: &[] }
+        Self::of(title, Body::List(list))
     }
 
     pub fn text(title: impl Into<String>, lines: Vec<Line>) -> Self {
-        Self { title: title.into(), body: Body::Text(lines), actions: Vec::new(), views: &[] }
+        Self::of(title, Body::Text(lines))
     }
 
     pub fn diff(title: impl Into<String>, diff: crate::diff::Diff) -> Self {
-        Self { title: title.into(), body: Body::Diff(Box::new(diff)), actions: Vec::new(), views: &[] }
+        Self::of(title, Body::Diff(Box::new(diff)))
     }
 
     #[must_use]
@@ -118,5 +126,10 @@ impl Screen {
     #[must_use]
     pub fn views(self, views: &'static [&'static str]) -> Self {
         Self { views, ..self }
+    }
+
+    #[must_use]
+    pub fn figures(self, figures: impl IntoIterator<Item = Figure>) -> Self {
+        Self { figures: figures.into_iter().collect(), ..self }
     }
 }

@@ -7,10 +7,11 @@ use mcpkg_core::op::Context;
 
 use crate::action::{Action, EDIT_OUTSIDE, Invocation};
 use crate::data::{number, text};
+use crate::figure::Figure;
 use crate::pages;
 use crate::place::{Part, Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
-use crate::{document, draft, editor, finding, run};
+use crate::{document, draft, editor, finding, graph, run, words};
 
 /// The list loads one run for every ten workflows that it loads, because reading a run takes longer.
 const RUNS: usize = 10;
@@ -60,7 +61,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
                 let (id, state) = (text(found, "run"), text(found, "state"));
                 let name = format!("{}  {state}", text(found, "name"));
                 let look = Place::Run(id.to_owned());
-                row(format!("run {id}"), run::sign(state), &name, look, run::actions(id, state))
+                row(format!("run {id}"), words::sign(state), &name, look, run::actions(id, state))
             })
             .collect(),
         runs.has_more,
@@ -112,7 +113,12 @@ fn actions(name: &str) -> Vec<Action> {
 
 pub fn workflow(context: &Context, name: &str) -> Result<Screen> {
     let data = Invocation::new("workflow show").with(name).read(context)?;
-    let mut lines: Vec<Line> = quoted(text(&data, "yaml")).collect();
+    let graph = graph::read(context, text(&data, "yaml"), Some(name));
+    let mut lines = graph.lines();
+    if !lines.is_empty() {
+        lines.push(Line::blank());
+    }
+    lines.extend(quoted(text(&data, "yaml")));
     let found = document::validated(context, text(&data, "yaml"))?;
     if !found.is_empty() {
         lines.push(Line::blank());
@@ -120,7 +126,7 @@ pub fn workflow(context: &Context, name: &str) -> Result<Screen> {
     }
     let title = format!("Workflows > {name}, revision {}", number(&data, "revision"));
     let ask = Action::open('@', "ask your agent", Place::Ask(Some(Text::Workflow(name.to_owned()))));
-    Ok(Screen::text(title, lines).with(actions(name)).with([ask]))
+    Ok(Screen::text(title, lines).with(actions(name)).with([ask]).figures(Figure::of_graph(graph, 0)))
 }
 
 /// Shows the plan of a saved workflow.

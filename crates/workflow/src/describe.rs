@@ -85,6 +85,9 @@ struct DescribedStep {
     method: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    /// The ids of the steps that it runs after, because `depends_on` or a reference names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    needs: Vec<String>,
     arguments: Vec<Field>,
     /// The other fields that the text has, such as `if`, but not `id`, `run` and `with`.
     fields: Vec<Field>,
@@ -133,12 +136,18 @@ impl Described {
         let (definition, places) = (&surveyed.definition, &surveyed.places);
         let inputs = definition.inputs.list.iter().enumerate();
         let steps = definition.steps.iter().zip(&surveyed.specs).enumerate();
+        let needs = |at| surveyed.graph.of(at).iter().map(|other| definition.steps[*other].id.clone()).collect();
         let output =
             definition.final_output.iter().map(|value| Field::written("", "final_output", Some(value), places));
         Self {
             workflow: definition.workflow.clone(),
             inputs: inputs.map(|(at, named)| Field::input(&definition.inputs.pointer(at), named, places)).collect(),
-            steps: steps.map(|(at, (step, spec))| DescribedStep::of(at, step, spec.as_deref(), places)).collect(),
+            steps: steps
+                .map(|(at, (step, spec))| DescribedStep {
+                    needs: needs(at),
+                    ..DescribedStep::of(at, step, spec.as_deref(), places)
+                })
+                .collect(),
             fields: output.collect(),
         }
     }
@@ -162,7 +171,11 @@ impl Described {
         for (at, step) in self.steps.iter().enumerate() {
             let does = step.effect.map(CommandEffect::does).unwrap_or("unknown command");
             let request = step.method.iter().chain(&step.path).cloned().collect::<Vec<_>>().join(" ");
-            let parts = [&*step.id, &*step.run, &*request, does];
+            let after = match step.needs.join(", ") {
+                needs if needs.is_empty() => needs,
+                needs => format!("after {needs}"),
+            };
+            let parts = [&*step.id, &*step.run, &*request, does, &*after];
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             bodies.push(Body::lines([String::new(), format!("Step {}: {}", at + 1, parts.join("  "))]));
             let fields: Vec<&Field> = step.fields.iter().chain(&step.arguments).collect();
@@ -197,6 +210,7 @@ impl DescribedStep {
             effect: spec.map(|spec| spec.effect),
             method: spec.and_then(|spec| spec.method.clone()),
             path: spec.and_then(|spec| spec.path.clone()),
+            needs: Vec::new(),
             arguments,
             fields: names.into_iter().filter_map(field).collect(),
             at: At::of(&pointer, places),

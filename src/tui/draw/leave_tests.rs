@@ -107,7 +107,7 @@ fn space_on_a_field_for_any_text_keeps_it() {
     app.open(Place::Form("prompt create".to_owned()), &mut Vec::new());
     let mut form = Form::of(&context, "prompt create").expect("a form");
     "review".clone_into(&mut form.fields[0].value);
-    let screen = Screen { title: String::new(), body: Body::Form(form), actions: Vec::new(), views: &[] };
+    let screen = Screen::of("", Body::Form(form));
     app.level_mut().shown = Shown::Screen(Box::new(screen));
     press(&mut app, KeyCode::Char(' '));
     assert_eq!(app.level_mut().form().expect("a form").fields[0].value, "review");

@@ -135,12 +135,10 @@ pub(super) fn editor() -> App {
     let mut app = app();
     app.open(Place::Editor(document.origin.clone()), &mut Vec::new());
     let level = app.level_mut();
-    level.shown = Shown::Screen(Box::new(Screen {
-        title: "Workflows > app_with_db (draft of mcp:claude-code)".to_owned(),
-        body: Body::Editor(Box::new(document.clone())),
-        actions: Vec::new(),
-        views: &[],
-    }));
+    level.shown = Shown::Screen(Box::new(Screen::of(
+        "Workflows > app_with_db (draft of mcp:claude-code)",
+        Body::Editor(Box::new(document.clone())),
+    )));
     level.editor = Some(Box::new(Editor::new(document)));
     app
 }

@@ -8,6 +8,7 @@ use super::known::Known;
 use super::templates::{self, Use};
 use super::{checked::shape, references};
 use crate::definition::Definition;
+use crate::graph::Graph;
 use crate::output;
 use crate::source::Commands;
 use crate::spec::{CommandSpec, OutputContract};
@@ -26,6 +27,8 @@ pub struct Surveyed {
     pub specs: Vec<Option<Arc<CommandSpec>>>,
     /// The templates, and where each is used.
     pub uses: Vec<Use>,
+    /// Which steps each step depends on.
+    pub graph: Graph,
     /// The steps in execution order, without those that are in a cycle or depend on one.
     pub order: Vec<usize>,
 }
@@ -40,10 +43,10 @@ pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>>
     let Some(definition) = shape(&mut book, value)? else { return Ok(None) };
     let known = Known::new(&definition, commands)?;
     let uses = templates::check(&mut book, &definition);
-    let order = references::check(&mut book, &known, &uses)?.order();
+    let graph = references::check(&mut book, &known, &uses)?;
     let specs = (0..definition.steps.len()).map(|step| known.spec(step).cloned()).collect();
     drop(known);
-    Ok(Some(Surveyed { specs, uses, order, definition, places }))
+    Ok(Some(Surveyed { specs, uses, order: graph.order(), graph, definition, places }))
 }
 
 impl Surveyed {

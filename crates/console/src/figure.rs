@@ -1,0 +1,30 @@
+//! Figures: what a page draws in the place of some lines of a text. A terminal shows the lines, which say the same.
+
+use std::ops::Range;
+
+use crate::graph::Graph;
+
+/// A figure in a text.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// The lines that a page leaves out because the figure says the same. An empty range only places the figure.
+    pub instead_of: Range<usize>,
+    pub shows: Shows,
+}
+
+#[derive(Clone, Debug)]
+pub enum Shows {
+    Graph(Graph),
+}
+
+impl Figure {
+    /// Returns a figure in front of the line `at`, which replaces no line.
+    pub fn before(at: usize, shows: Shows) -> Self {
+        Self { instead_of: at..at, shows }
+    }
+
+    /// Returns the figure of a graph in front of the line `at`; none if there are no steps.
+    pub fn of_graph(graph: Graph, at: usize) -> Option<Self> {
+        (!graph.steps.is_empty()).then(|| Self::before(at, Shows::Graph(graph)))
+    }
+}
