@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use mcpkg_console::figure::{Figure, Shows};
 use mcpkg_console::screen::Line;
 
-use super::graph;
 use super::text::lines;
+use super::{chart, graph};
 
 /// Draws a text. Each figure is drawn in the place of the lines that say the same.
 pub fn text(text: &[Line], figures: &[Figure]) -> Markup {
@@ -17,6 +17,7 @@ pub fn text(text: &[Line], figures: &[Figure]) -> Markup {
             (part(&text[begin..figure.instead_of.start]))
             @match &figure.shows {
                 Shows::Graph(shown) => (graph::graph(shown)),
+                Shows::Chart(shown) => (chart::chart(shown)),
             }
         }
         (part(&text[last..]))

@@ -6,6 +6,7 @@
 mod address;
 mod at;
 mod beside;
+mod chart;
 mod console;
 mod doors;
 mod draw;

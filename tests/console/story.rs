@@ -71,7 +71,7 @@ impl Story {
 fn same_each_time(text: &str) -> String {
     let replaced = [
         (r"127\.0\.0\.1:\d{5}", "127.0.0.1:18291"),
-        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T12:48:20Z"),
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "2026-11-28T12:48:20Z"),
         (r"\b\d\d:\d\d:\d\d\b", "12:48:20"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "019ac8e2-6f3a-7c41-9d5e-03fc9abdbf2d"),
         (r"\b[0-9a-f]{12}\b", "03fc9abdbf2d"),

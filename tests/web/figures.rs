@@ -1,4 +1,4 @@
-//! Tests the figures of pages: the graph of a workflow.
+//! Tests the figures of pages: the graph of a workflow, and the timeline of a run.
 
 use mcpkg_console::Invocation;
 use serde_json::json;
@@ -85,4 +85,27 @@ fn forty_steps_and_hostile_names_stay_inside_the_picture() {
 fn picture(page: &str) -> &str {
     let from = page.find("<svg").expect("a picture");
     &page[from..page.rfind("</svg>").expect("an end")]
+}
+
+#[test]
+fn a_run_has_a_timeline_with_waits() {
+    let (ground, _client) = ground();
+    import(
+        &ground,
+        "workflow: poll\nsteps:\n  - id: make\n    run: hosting:apps:create\n    with: { name: web, region: eu }\n  - id: poll\n    run: hosting:apps:list\n    depends_on: [make]\n    repeat: { until: '${{ 1 == 2 }}', every: 300ms, max_attempts: 3 }\n  - id: never\n    run: hosting:apps:list\n    depends_on: [poll]\n",
+    );
+    let _ = Invocation::new("workflow run").with("poll").run(&ground.person());
+    let id = ground.run()["run"].as_str().expect("an id").to_owned();
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let page = browser.page(&format!("/run?id={id}"));
+    let chart = &page[page.find("<figure class=\"chart\">").expect("a chart")..page.find("</figure>").expect("an end")];
+    assert!(text(chart).contains("Timeline: ") && chart.contains(">BEGAN AFTER</th>"), "{chart}");
+    assert_eq!(chart.matches("<svg aria-hidden=\"true\"").count(), 4, "{chart}");
+    assert!(chart.matches("class=\"lead\"").count() >= 2, "the waits between the attempts: {chart}");
+    let rows: Vec<String> = chart.split("</tr>").map(text).collect();
+    assert_eq!(rows.iter().filter(|row| row.contains("poll ")).count(), 3, "{rows:?}");
+    let never = rows.iter().find(|row| row.contains("never")).expect("a row");
+    assert!(!never.contains("ms"), "a step without an attempt has no time: {never}");
+    let took = ground.run()["steps"][1]["attempts"][0]["ended_at"].as_str().expect("a time").to_owned();
+    assert_eq!(took.len(), "2026-11-28T12:48:20.123Z".len(), "{took}");
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::chart::Chart;
 use crate::graph::Graph;
 
 /// A figure in a text.
@@ -15,6 +16,7 @@ pub struct Figure {
 #[derive(Clone, Debug)]
 pub enum Shows {
     Graph(Graph),
+    Chart(Chart),
 }
 
 impl Figure {

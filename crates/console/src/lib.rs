@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod ask;
+pub mod chart;
 pub mod diff;
 pub mod document;
 pub mod editor;
@@ -41,6 +42,7 @@ mod seen;
 mod sessions;
 mod snapshots;
 mod time;
+mod timeline;
 mod waiting;
 mod words;
 mod workflows;

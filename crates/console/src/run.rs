@@ -5,9 +5,11 @@ use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
 use crate::data::{rows, text};
+use crate::figure::{Figure, Shows};
 use crate::place::Place;
 use crate::reply;
 use crate::screen::{Line, Screen, Tone};
+use crate::timeline;
 
 /// Returns the actions for a run in this state.
 pub fn actions(id: &str, state: &str) -> Vec<Action> {
@@ -61,5 +63,8 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         let done = Invocation::new("workflow resume").with(id).option("--step", &format!("{step}=done"));
         actions.push(Action::call('a', "done", done));
     }
-    Ok(Screen::text(format!("Workflows > run of {name}    {}", state.to_uppercase()), lines).with(actions))
+    let timeline = timeline::of(&data, context.clock.now()).map(|chart| Figure::before(0, Shows::Chart(chart)));
+    Ok(Screen::text(format!("Workflows > run of {name}    {}", state.to_uppercase()), lines)
+        .with(actions)
+        .figures(timeline))
 }

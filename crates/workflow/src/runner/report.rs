@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use mcpkg_base::clock::rfc3339;
+use mcpkg_base::clock::{rfc3339, rfc3339_millis};
 use mcpkg_base::error::Result;
 use mcpkg_store::blobs::{shown_json, stored_json};
 use mcpkg_store::runs::attempts::{self, Attempt};
@@ -96,7 +96,7 @@ fn try_of(attempt: &Attempt) -> Value {
         "number": begun.number,
         "round": begun.round,
         "by": begun.actor,
-        "began_at": rfc3339(begun.started_at),
+        "began_at": rfc3339_millis(begun.started_at),
         "arguments": shown_json(&begun.arguments),
     });
     let ended = attempt.ended.as_ref();
@@ -111,7 +111,7 @@ fn try_of(attempt: &Attempt) -> Value {
         ("sha256", ended.and_then(|ended| ended.sha256).map(|sha256| mcpkg_base::hex::encode(&sha256).into())),
         ("excerpt", ended.and_then(|ended| ended.excerpt.clone()).map(Value::from)),
         ("reason", ended.and_then(|ended| ended.reason.clone()).map(Value::from)),
-        ("ended_at", ended.map(|ended| rfc3339(ended.ended_at).into())),
+        ("ended_at", ended.map(|ended| rfc3339_millis(ended.ended_at).into())),
     ];
     for (key, value) in optional {
         if let Some(value) = value {
