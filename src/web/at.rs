@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use mcpkg_console::Part;
 use mcpkg_console::diff::View;
 use mcpkg_console::place::Place;
+use mcpkg_console::{Part, RENDERED};
 
 use super::address::{self, Fields};
 
@@ -37,7 +37,9 @@ impl At {
         };
         let query = Fields::parse(query.as_bytes());
         let place = address::place(kind, &query)?;
-        let view = query.number("view").unwrap_or(0);
+        // A page shows Markdown rendered, unless another view is asked for.
+        let is_item = matches!(place, Place::Prompt(_) | Place::Skill(_) | Place::Resource(_));
+        let view = query.number("view").unwrap_or(if is_item { RENDERED } else { 0 });
         let rows = query.number("rows").unwrap_or(ROWS).clamp(2, MOST);
         let words = query.get("q").to_owned();
         let diff = View { open: query.numbers("open").into_iter().collect(), is_split: query.has("split") };
@@ -102,6 +104,7 @@ mod tests {
         assert_eq!(at.other("view", "2"), "/prompt?name=a%26b&view=2");
         assert_eq!(at.other("view", ""), "/prompt?name=a%26b");
         assert_eq!(at.and("open", "3"), "/prompt?name=a%26b&view=1&open=3");
+        assert_eq!(At::read("/prompt", "name=a").expect("a place").part.view, RENDERED);
         let at = At::read("/", "").expect("a place");
         assert_eq!((at.address().as_str(), at.more().as_str()), ("/inbox", "/inbox?rows=400"));
         assert!(At::read("/nothing", "").is_none() && At::read("", "").is_none());

@@ -6,7 +6,7 @@ use mcpkg_console::figure::{Figure, Shows};
 use mcpkg_console::screen::Line;
 
 use super::text::lines;
-use super::{chart, graph};
+use super::{chart, graph, markdown};
 
 /// Draws a text. Each figure is drawn in the place of the lines that say the same.
 pub fn text(text: &[Line], figures: &[Figure]) -> Markup {
@@ -18,6 +18,7 @@ pub fn text(text: &[Line], figures: &[Figure]) -> Markup {
             @match &figure.shows {
                 Shows::Graph(shown) => (graph::graph(shown)),
                 Shows::Chart(shown) => (chart::chart(shown)),
+                Shows::Markdown(pieces) => (markdown::markdown(pieces)),
             }
         }
         (part(&text[last..]))

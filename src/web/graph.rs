@@ -45,7 +45,7 @@ pub fn graph(graph: &Graph) -> Markup {
     html! {
         figure.graph {
             @match &layout {
-                Some(layout) => div.scroll role="region" aria-label="Graph of the steps" tabindex="0" {
+                Some(layout) => div.scroll role="group" aria-label="Graph of the steps" tabindex="0" {
                     (picture(graph, &words, layout, &size))
                 },
                 None => p.dim { "The graph is too large to be drawn." },

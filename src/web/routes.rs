@@ -14,7 +14,7 @@ use mcpkg_base::error::Error;
 use super::address::Fields;
 use super::console::Console;
 use super::doors::{self, Posted};
-use super::{events, jobs, page, places};
+use super::{events, image, jobs, page, places};
 
 /// Returns the routes of the console. Every request passes [`doors::guard`] first.
 pub fn routes(console: Arc<Console>) -> Router {
@@ -25,6 +25,7 @@ pub fn routes(console: Arc<Console>) -> Router {
         .route("/style.css", get(style))
         .route("/live.js", get(events::script))
         .route("/events", get(events::events))
+        .route("/image", get(image::show))
         .route("/job", get(jobs::show).post(jobs::answer))
         .fallback_service(places)
         .layer(middleware::from_fn_with_state(Arc::clone(&console), doors::guard))

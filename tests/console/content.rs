@@ -15,6 +15,8 @@ fn a_prompt_is_shown_as_each_agent_has_it() {
     screen.keys("3");
     screen.wait("> review");
     screen.keys("\r");
+    screen.wait("Content > prompt review, raw");
+    screen.keys("v");
     screen.wait("Content > prompt review, rendered");
     screen.keys("v");
     screen.wait("Content > prompt review, as agents see it");
@@ -25,8 +27,8 @@ fn a_prompt_is_shown_as_each_agent_has_it() {
     // The skill has not changed since the deploy, so the agents' files are current.
     screen.keys("3");
     screen.keys("/tidy\r\r");
-    screen.wait("Content > skill tidy, rendered");
-    screen.keys("v");
+    screen.wait("Content > skill tidy, raw");
+    screen.keys("vv");
     screen.wait("has what the project has");
 }
 

@@ -29,7 +29,7 @@ fn content_is_loaded_in_pages_and_searched_in_the_database() {
     screen.keys("/word1008");
     screen.wait("> row-1008");
     screen.keys("\r\r");
-    screen.wait("prompt row-1008, rendered");
+    screen.wait("prompt row-1008, raw");
     screen.keys("\u{1b}");
     screen.wait("Content: 1 found");
     screen.keys("\u{1b}");

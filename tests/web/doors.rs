@@ -19,7 +19,7 @@ fn every_address_checks_host_origin_session_and_secret() {
     let before = ground.scratch.json(&["events", "--limit", "1000"]);
     let pages = browser.crawl();
     assert!(pages.len() > 60, "{} pages", pages.len());
-    let kinds = ["/", "/job?id=1", "/help", "/nothing"].map(str::to_owned);
+    let kinds = ["/", "/job?id=1", "/image?uri=x", "/help", "/nothing"].map(str::to_owned);
     let mut addresses: Vec<String> = pages.iter().map(|(address, _)| address.clone()).chain(kinds).collect();
     let targets = pages.iter().flat_map(|(_, page)| forms(&page.text())).map(|form| form.action);
     addresses.extend(targets);

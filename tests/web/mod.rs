@@ -8,6 +8,7 @@ mod doors;
 mod figures;
 mod hostile;
 mod pages;
+mod preview;
 mod seen;
 
 pub use browser::{Browser, text};

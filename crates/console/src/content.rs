@@ -8,11 +8,14 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, EDIT_OUTSIDE, Invocation, entry};
 use crate::data::{number, rows, text, texts, time};
 use crate::diff as diffs;
+use crate::figure::{Figure, Shows};
+use crate::markdown::{self, Piece};
 use crate::pages;
 use crate::place::{Part, Place, Undo};
+use crate::rendered;
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
-use crate::seen::{self, AS_AGENTS_SEE_IT, VIEWS};
+use crate::seen::{self, AS_AGENTS_SEE_IT, RENDERED, VIEWS};
 use crate::time::exact;
 
 pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
@@ -155,18 +158,33 @@ fn item_actions(noun: &str, name: &str) -> Vec<Action> {
 }
 
 pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
-    let view = VIEWS[view % VIEWS.len()];
+    let view = view % VIEWS.len();
     let data = Invocation::new("prompt show").with(name).read(context)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut figures) = (Vec::new(), Vec::new());
     if !text(&data, "description").is_empty() {
         lines.extend([Line::quoted(text(&data, "description")), Line::blank()]);
     }
-    match view {
+    match VIEWS[view] {
         AS_AGENTS_SEE_IT => lines.extend(seen::prompt(context, name)),
+        _ if view == RENDERED => figures.push(render(&mut lines, text(&data, "text"), "")),
         _ => lines.extend(quoted(text(&data, "text"))),
     }
-    let title = format!("Content > prompt {name}, {view}");
-    Ok(Screen::text(title, lines).with(prompt_actions(name)).views(VIEWS))
+    let title = format!("Content > prompt {name}, {}", VIEWS[view]);
+    Ok(Screen::text(title, lines).with(prompt_actions(name)).views(VIEWS).figures(figures))
+}
+
+/// Adds a Markdown text to the lines of a screen, and returns its figure. `uri` is the URI of its resource, if it is one.
+fn render(lines: &mut Vec<Line>, written: &str, uri: &str) -> Figure {
+    let from = lines.len();
+    let mut pieces = Vec::new();
+    if written.len() > markdown::LONGEST {
+        lines.push(Line::plain("The text is too long to be rendered."));
+        lines.extend(quoted(written));
+        return Figure::before(from, Shows::Markdown(pieces));
+    }
+    pieces.extend(markdown::pieces(written, uri));
+    lines.extend(rendered::lines(&pieces));
+    Figure { instead_of: from..lines.len(), shows: Shows::Markdown(pieces) }
 }
 
 /// Returns the actions for a prompt. Both `e` and `E` open `$EDITOR`, because the console cannot edit prompts itself.
@@ -193,26 +211,44 @@ pub fn new(context: &Context) -> Screen {
 }
 
 pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
-    let view = VIEWS[view % VIEWS.len()];
-    let lines = match view {
-        AS_AGENTS_SEE_IT => seen::module(context, uri),
-        _ => reply::lines(&Invocation::new("resource show").with(uri).run(context)?),
-    };
-    Ok(Screen::text(format!("Content > {uri}, {view}"), lines).with(item_actions("resource", uri)).views(VIEWS))
+    let view = view % VIEWS.len();
+    let (mut lines, mut figures) = (Vec::new(), Vec::new());
+    if VIEWS[view] == AS_AGENTS_SEE_IT {
+        lines = seen::module(context, uri);
+    } else {
+        let shown = Invocation::new("resource show").with(uri).run(context)?;
+        let data = &shown.data;
+        match data["text"].as_str() {
+            Some(written) if view == RENDERED && markdown::is_markdown(uri, text(data, "mime_type")) => {
+                figures.push(render(&mut lines, written, uri));
+            }
+            None if view == RENDERED && markdown::is_image(uri) => {
+                figures.push(Figure::before(0, Shows::Markdown(vec![Piece::Image(uri.to_owned())])));
+                lines = reply::lines(&shown);
+            }
+            _ => lines = reply::lines(&shown),
+        }
+    }
+    let title = format!("Content > {uri}, {}", VIEWS[view]);
+    Ok(Screen::text(title, lines).with(item_actions("resource", uri)).views(VIEWS).figures(figures))
 }
 
 pub fn skill(context: &Context, name: &str, view: usize) -> Result<Screen> {
-    let view = VIEWS[view % VIEWS.len()];
-    let title = format!("Content > skill {name}, {view}");
-    if view == AS_AGENTS_SEE_IT {
+    let view = view % VIEWS.len();
+    let title = format!("Content > skill {name}, {}", VIEWS[view]);
+    if VIEWS[view] == AS_AGENTS_SEE_IT {
         let lines = seen::module(context, &format!("skill:{name}"));
         return Ok(Screen::text(title, lines).with(skill_actions(name)).views(VIEWS));
     }
     let data = Invocation::new("skill show").with(name).read(context)?;
     let mut lines: Vec<Line> = texts(&data, "files").into_iter().map(|file| Line::of(Tone::Dim, file)).collect();
     lines.push(Line::blank());
-    lines.extend(quoted(text(&data, "text")));
-    Ok(Screen::text(title, lines).with(skill_actions(name)).views(VIEWS))
+    let mut figures = Vec::new();
+    match view {
+        RENDERED => figures.push(render(&mut lines, text(&data, "text"), &format!("skill://{name}/SKILL.md"))),
+        _ => lines.extend(quoted(text(&data, "text"))),
+    }
+    Ok(Screen::text(title, lines).with(skill_actions(name)).views(VIEWS).figures(figures))
 }
 
 fn skill_actions(name: &str) -> Vec<Action> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::chart::Chart;
 use crate::graph::Graph;
+use crate::markdown::Piece;
 
 /// A figure in a text.
 #[derive(Clone, Debug)]
@@ -17,6 +18,7 @@ pub struct Figure {
 pub enum Shows {
     Graph(Graph),
     Chart(Chart),
+    Markdown(Vec<Piece>),
 }
 
 impl Figure {

@@ -12,7 +12,11 @@ use crate::screen::{Line, Tone};
 
 pub const AS_AGENTS_SEE_IT: &str = "as agents see it";
 
-pub const VIEWS: &[&str] = &["rendered", AS_AGENTS_SEE_IT];
+/// The views of an item. The first one is the text as it is stored.
+pub const VIEWS: &[&str] = &["raw", "rendered", AS_AGENTS_SEE_IT];
+
+/// The index of the view that renders Markdown.
+pub const RENDERED: usize = 1;
 
 /// Returns lines that say in which files agents have a prompt, and that they can also read it over MCP.
 pub fn prompt(context: &Context, name: &str) -> Vec<Line> {
