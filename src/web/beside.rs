@@ -13,7 +13,7 @@ use hyper_util::service::TowerToHyperService;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use super::console::Console;
+use super::console::{Console, Requests};
 use super::job::Jobs;
 use super::live::Live;
 use super::routes::routes;
@@ -25,10 +25,19 @@ pub struct Beside(Router);
 impl Beside {
     /// Returns the console of a server with these host names. `is_secure` says whether browsers reach the server over
     /// TLS. The console ends when the context is cancelled.
-    pub fn new(context: Context, hosts: Vec<String>, is_secure: bool) -> Result<Self> {
+    ///
+    /// `requests` returns what the server has answered, for the page of its health.
+    pub fn new(context: Context, hosts: Vec<String>, is_secure: bool, requests: Requests) -> Result<Self> {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
         let (jobs, live) = (Jobs::default(), Arc::<Live>::default());
-        Ok(Self(routes(Arc::new(Console { context, is_read_only: false, sessions, jobs, live }))))
+        Ok(Self(routes(Arc::new(Console {
+            context,
+            is_read_only: false,
+            sessions,
+            jobs,
+            live,
+            requests: Some(requests),
+        }))))
     }
 
     pub async fn answer(&self, request: Request<Body>) -> Response {

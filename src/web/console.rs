@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use mcpkg_console::chart::Chart;
 use mcpkg_core::op::Context;
 
 use super::job::Jobs;
@@ -12,12 +13,17 @@ use super::live::Live;
 use super::page;
 use super::session::Sessions;
 
+/// Returns a chart of the requests that a server has answered.
+pub type Requests = Box<dyn Fn() -> Chart + Send + Sync>;
+
 pub struct Console {
     pub context: Context,
     pub is_read_only: bool,
     pub sessions: Sessions,
     pub jobs: Jobs,
     pub live: Arc<Live>,
+    /// The requests of the server that the console is a part of, if any.
+    pub requests: Option<Requests>,
 }
 
 /// Runs `work`, which reads the database or waits, on a thread that may block. If it panics, returns an error page.

@@ -80,7 +80,8 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let port = listener.local_addr().map_err(unavailable)?.port();
     let cancelled = context.cancelled.clone();
     let sessions = Sessions::new(context.clock.clone(), port)?;
-    let console = Arc::new(Console { context, is_read_only, sessions, jobs: Jobs::default(), live: Arc::default() });
+    let (jobs, live) = (Jobs::default(), Arc::default());
+    let console = Arc::new(Console { context, is_read_only, sessions, jobs, live, requests: None });
     listening(Links(Arc::clone(&console)))?;
     let ended = cancelled.clone();
     let server = axum::serve(listener, routes(console)).with_graceful_shutdown(cancelled.cancelled_owned());

@@ -12,7 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::document::{Document, Saved, validated};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body as Shown, Line, Row};
-use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply, reviewed};
+use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reply, reviewed};
 use mcpkg_core::op::Context;
 
 use super::address::Fields;
@@ -33,8 +33,13 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
         // Read the position before the screen. If something is committed in between, the browser sees a newer position
         // and loads the page again.
         let position = console.context.store.position().ok().map(|position| position.to_string());
+        // The health counts rows, which takes too long to do after each commit.
+        let position = position.filter(|_| at.place != Place::Health);
         match screen(&console.context, &mut at) {
-            Ok(screen) => {
+            Ok(mut screen) => {
+                if let Some(requests) = console.requests.as_ref().filter(|_| at.place == Place::Health) {
+                    health::add(&mut screen, requests());
+                }
                 let (domains, is_read_only) = (console.context.domains, console.is_read_only);
                 let drawing = Drawing { session: &session, at: &at, domains, is_read_only };
                 let (title, body) = (screen.title.as_str(), drawing.screen(&screen));

@@ -6,6 +6,7 @@ mod chromium;
 mod decide;
 mod doors;
 mod figures;
+mod health;
 mod hostile;
 mod pages;
 mod preview;

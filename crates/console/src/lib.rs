@@ -14,6 +14,7 @@ pub mod figure;
 pub mod finding;
 pub mod form;
 pub mod graph;
+pub mod health;
 pub mod inbox;
 pub mod keys;
 pub mod markdown;

@@ -5,6 +5,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
 
 use crate::action::{Action, Invocation, entry};
+use crate::health;
 use crate::pages;
 use crate::place::{Part, Place};
 use crate::reply;
@@ -41,6 +42,7 @@ pub fn all(context: &Context) -> Result<Screen> {
         }
     };
     let mut rows: Vec<Row> = listing(context).map(row).collect();
+    rows.push(health::row());
     for words in ["doctor", "check"] {
         if let Some(entry) = entry(context.domains, words) {
             rows.push(Row {

@@ -9,8 +9,8 @@ use crate::place::{Choice, Part, Place, ROOTS};
 use crate::screen::{Body, Line, Screen};
 use crate::survey::{self, Survey};
 use crate::{
-    answers, ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, proposal, run, sessions,
-    snapshots, workflows,
+    answers, ask, consent, content, deploy, draft, editor, feed, health, inbox, keys, lists, palette, proposal, run,
+    sessions, snapshots, workflows,
 };
 
 /// Builds the screen of a place. If there is no project, a top-level screen says how to select one. If there is no
@@ -41,6 +41,7 @@ fn built(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
         Place::Sessions => sessions::screen(context),
         Place::Workflows => workflows::screen(context, part),
         Place::All => lists::all(context),
+        Place::Health => health::screen(context),
         Place::Consent(id) => consent::screen(context, id),
         Place::Answers(id) => answers::screen(context, id),
         Place::Sync => survey::screen(context),

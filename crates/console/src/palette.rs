@@ -13,6 +13,7 @@ use mcpkg_core::op::{Context, Effect};
 use crate::action::Invocation;
 use crate::content;
 use crate::data::text;
+use crate::health;
 use crate::pages;
 use crate::place::{Part, Place, ROOTS};
 use crate::screen::{List, Row, Screen, Span, Tone};
@@ -25,6 +26,9 @@ const ITEMS: usize = 5_000;
 
 pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     let mut rows: Vec<Row> = ROOTS.into_iter().map(|(key, name, place)| screen_row(key, name, place)).collect();
+    let about = Span::plain(health::ABOUT);
+    let cells = vec![Span::new(Tone::Name, "health"), Span::plain("screen"), Span::plain(""), about];
+    rows.push(Row { cells, ..health::row() });
     for (noun, list, key) in
         [("prompt", "prompts", "name"), ("resource", "resources", "uri"), ("workflow", "workflows", "name")]
     {

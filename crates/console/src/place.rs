@@ -18,6 +18,8 @@ pub enum Place {
     Workflows,
     /// An index of all `list` operations, `doctor` and `check`.
     All,
+    /// How large the database is, what grows, and what is wrong.
+    Health,
     /// The consent request with this id.
     Consent(String),
     /// The possible approvals of the consent request with this id, for a request that only reads.
@@ -168,9 +170,9 @@ impl Place {
     }
 
     /// Returns whether the screen is loaded again when the database changes. Editors and forms are not, so that they
-    /// keep what the user typed. The palette, the help and printed output are not either.
+    /// keep what the user typed. The palette, the help and printed output are not either, nor is the health, which counts rows.
     pub fn is_live(&self) -> bool {
-        let is_fixed = matches!(self, Place::Palette | Place::Help | Place::Printed);
+        let is_fixed = matches!(self, Place::Health | Place::Palette | Place::Help | Place::Printed);
         !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Filled(..) | Place::Ask(_))
     }
 }

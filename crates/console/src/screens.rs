@@ -173,6 +173,7 @@ pub const SCREENS: &[Keys] = &[
         ],
     ),
     screen("All", "every list of mcpkg, and the checks of this machine", &[]),
+    screen("Health", "sizes, rows, changes per day, limits, what each session loads, and findings", &[]),
     screen(
         "List",
         "the rows of one list, such as `tool list`",
@@ -230,6 +231,7 @@ impl Place {
             Place::Workflow(_) | Place::Plan(_) => "Workflow",
             Place::Run(_) => "Run",
             Place::All => "All",
+            Place::Health => "Health",
             Place::List(_) => "List",
             Place::Shown(..) => "Shown",
             Place::Verbs(..) => "Commands",

@@ -6,6 +6,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::Invocation;
+use crate::chart::{Bar, Chart};
 use crate::data::{count, number, rows as listed, text};
 use crate::place::Place;
 use crate::reply;
@@ -76,6 +77,25 @@ pub fn rows(context: &Context) -> Result<Vec<Row>> {
         list.push(row("warnings".to_owned(), Tone::Warning, &amount, "", first));
     }
     Ok(list)
+}
+
+/// Returns what each session loads, before and after the deploy.
+pub fn chart(context: &Context) -> Result<Chart> {
+    let (plan, status) = (Invocation::new("plan").run(context)?, Invocation::new("status").read(context)?);
+    let bar = |session: Session| Bar {
+        cells: vec![
+            Span::new(Tone::Name, &session.agent),
+            Span::plain(&count(session.now, "byte")),
+            Span::plain(&count(session.after, "byte")),
+            Span::plain(&count(session.tokens, "token")),
+        ],
+        length: session.after,
+        tone: Tone::Name,
+        ..Bar::default()
+    };
+    let rows = sessions(&plan.data, &status).into_iter().map(bar).collect();
+    let columns = &["AGENT", "NOW", "AFTER THE DEPLOY", "ABOUT"];
+    Ok(Chart { title: "Each session loads".to_owned(), columns, rows })
 }
 
 pub fn screen(context: &Context) -> Result<Screen> {

@@ -10,6 +10,7 @@
 pub mod access;
 pub mod access_rules;
 pub mod agent_files;
+pub mod amounts;
 pub mod audit_logs;
 pub mod backup;
 pub mod blobs;

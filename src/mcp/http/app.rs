@@ -55,7 +55,7 @@ pub(super) struct App {
     pub(super) closing: CancellationToken,
     /// Cancelled when rmcp has to stop, including work in progress.
     pub(super) ended: CancellationToken,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) rate: Rate,
     streams: Arc<Semaphore>,
     /// Limits concurrent requests outside MCP.
@@ -93,9 +93,10 @@ impl App {
         }));
         let mcp = StreamableHttpService::new(move || Ok(of_server.for_session()), Arc::clone(&manager), settings);
         let closing = CancellationToken::new();
+        let metrics = Arc::new(Metrics::new());
         let console = network.console.then(|| {
             let names = (network.host, hosts.as_slice());
-            console::new(&server.store, &config, names, network.tls.is_some(), &closing)
+            console::new(&server.store, &config, names, network.tls.is_some(), &closing, &metrics)
         });
         let console = console.transpose()?;
         Ok(Arc::new(Self {
@@ -113,7 +114,7 @@ impl App {
             draining: CancellationToken::new(),
             closing,
             ended,
-            metrics: Metrics::new(),
+            metrics,
             rate,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             permits: Permits::default(),

@@ -3,6 +3,7 @@
 //! The console has checks of its own. The access keys and OAuth tokens of MCP clients do not open it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -15,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::Body;
 use super::connection::Arriving;
+use super::metrics::Metrics;
+use super::requests;
 use crate::mcp::Config;
 use crate::web::Beside;
 use mcpkg_base::error::Result;
@@ -28,13 +31,15 @@ pub(super) fn new(
     (bound, names): (IpAddr, &[String]),
     is_secure: bool,
     closing: &CancellationToken,
+    metrics: &Arc<Metrics>,
 ) -> Result<Beside> {
     let mut context = Context::new(crate::DOMAINS, Caller::Console, store.clone(), config.selection.clone());
     // Pages show replies as text.
     context.shows_data = false;
     context.cancelled = closing.clone();
     let hosts = names.iter().cloned().chain(["localhost".to_owned(), bound.to_string()]).collect();
-    Beside::new(context, hosts, is_secure)
+    let metrics = Arc::clone(metrics);
+    Beside::new(context, hosts, is_secure, Box::new(move || requests::chart(&metrics.encoded())))
 }
 
 pub(super) async fn answer(console: &Beside, request: Request<Arriving>) -> Response<Body> {

@@ -143,6 +143,11 @@ impl Metrics {
         set(&self.audit_failing, measured.audit_failing.into());
         set(&self.audit_lost, measured.audit_lost);
         set(&self.spans_dropped, measured.spans_dropped);
+        self.encoded()
+    }
+
+    /// Returns the metrics as they were counted, without measuring the rest.
+    pub(super) fn encoded(&self) -> String {
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::warn!(%error, "cannot write the metrics");

@@ -17,6 +17,7 @@ mod network;
 mod origin;
 mod permits;
 mod rate;
+mod requests;
 mod revocation;
 mod router;
 mod serve;
