@@ -112,7 +112,7 @@ impl Shop {
         let now = context.clock.now();
         let waiting = context.store.read(|db| consents::list(db, Some(now), &Page::all())).expect("requests");
         for request in waiting.rows {
-            request::approve(&context, request.uuid, request.state, None).expect("the user may");
+            request::approve(&context, &request, None).expect("the user may");
         }
     }
 }

@@ -80,13 +80,31 @@ fn row(context: &Context, id: Uuid) -> Request {
     context.store.read(|db| consents::get(db, id)).expect("read").expect("a row")
 }
 
+/// Approves a request that was pending when it was shown.
+fn approve(context: &Context, id: Uuid) -> Result<Request, Error> {
+    request::approve(context, &Request { state: State::Pending, ..row(context, id) }, None)
+}
+
+#[test]
+fn a_yes_approves_the_request_that_was_shown() {
+    let scratch = Scratch::with_project_here();
+    let (context, inputs) = (agent(&scratch), json!({}));
+    let id = asked(&context, &inputs, "hash");
+    let shown = row(&context, id);
+    scratch.change("UPDATE consent SET plan_hash = 'another'");
+    let error = request::approve(&person(&context), &shown, None).expect_err("it is another request now");
+    assert_eq!(error.code(), Code::PlanChanged, "{error}");
+    assert_eq!(row(&context, id).state, State::Pending);
+    assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
+}
+
 #[test]
 fn a_request_is_approved_by_a_person_and_used_once() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
     assert_eq!(asked(&context, &inputs, "hash"), id, "asked again it is the same request");
-    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    approve(&person(&context), id).expect("approved");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     let again = ask(&context, &inputs, "hash").expect("the same, not used yet");
     consume(&context, &consent).expect("used");
@@ -96,10 +114,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     assert_eq!(row(&context, id).state, State::Consumed);
     assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
     assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked again");
-    assert_eq!(
-        request::approve(&person(&context), id, State::Pending, None).expect_err("used").code(),
-        Code::ConsentExpired
-    );
+    assert_eq!(approve(&person(&context), id).expect_err("used").code(), Code::ConsentExpired);
 }
 
 #[test]
@@ -107,7 +122,7 @@ fn consent_is_for_one_operation_plan_and_asker() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    approve(&person(&context), id).expect("approved");
     assert_ne!(asked(&context, &inputs, "another"), id);
     assert_ne!(asked(&context, &json!({ "to": "other" }), "hash"), id);
     assert_ne!(asked(&keyed(&context, "ci", false), &inputs, "hash"), id);
@@ -125,17 +140,11 @@ fn nothing_that_an_agent_can_send_approves() {
     let id = asked(&key, &inputs, "hash");
     // The agent's own key may not consent, another key does not see the request, and neither `--yes` nor a shell
     // without a terminal is enough.
-    assert_eq!(request::approve(&key, id, State::Pending, None).expect_err("may not").code(), Code::TerminalRequired);
-    assert_eq!(
-        request::approve(&keyed(&context, "other", true), id, State::Pending, None).expect_err("not its own").code(),
-        Code::NotFound
-    );
+    assert_eq!(approve(&key, id).expect_err("may not").code(), Code::TerminalRequired);
+    assert_eq!(approve(&keyed(&context, "other", true), id).expect_err("not its own").code(), Code::NotFound);
     for confirmation in [Confirmation::Given, Confirmation::Nobody] {
         let shell = Context { caller: Caller::Shell, confirmation, ..context.clone() };
-        assert_eq!(
-            request::approve(&shell, id, State::Pending, None).expect_err("no terminal").code(),
-            Code::TerminalRequired
-        );
+        assert_eq!(approve(&shell, id).expect_err("no terminal").code(), Code::TerminalRequired);
     }
     assert_eq!(row(&context, id).state, State::Pending);
     // An approved row does not count if this user's own records do not confirm it.
@@ -147,7 +156,7 @@ fn nothing_that_an_agent_can_send_approves() {
     // A key with the right to consent can pass on its user's consent.
     let trusted = keyed(&context, "desk", true);
     let id = asked(&trusted, &inputs, "hash");
-    request::approve(&trusted, id, State::Pending, None).expect("approved");
+    approve(&trusted, id).expect("approved");
     consume(&trusted, &ask(&trusted, &inputs, "hash").expect("a consent")).expect("used");
 }
 
@@ -159,11 +168,11 @@ fn a_no_holds_until_a_person_says_otherwise() {
     request::deny(&person(&context), id, None).expect("denied");
     assert_eq!(ask(&context, &inputs, "hash").expect_err("denied").code(), Code::ConsentDenied);
     assert_eq!(
-        request::approve(&person(&context), id, State::Pending, None).expect_err("denied").code(),
+        approve(&person(&context), id).expect_err("denied").code(),
         Code::ConsentExpired,
         "the person did not see that it was denied"
     );
-    request::approve(&person(&context), id, State::Denied, None).expect("approved after all");
+    request::approve(&person(&context), &row(&context, id), None).expect("approved after all");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     // The consent is taken back before it is used.
     request::deny(&person(&context), id, None).expect("taken back");
@@ -195,12 +204,9 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     let (context, inputs) = (agent(&scratch), json!({}));
     let id = asked(&context, &inputs, "hash");
     context.clock.advance(60 * MINUTE);
-    assert_eq!(
-        request::approve(&person(&context), id, State::Pending, None).expect_err("late").code(),
-        Code::ConsentExpired
-    );
+    assert_eq!(approve(&person(&context), id).expect_err("late").code(), Code::ConsentExpired);
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    approve(&person(&context), id).expect("approved");
     context.clock.advance(10 * MINUTE - 1);
     let consent = ask(&context, &inputs, "hash").expect("in time");
     context.clock.advance(1);
@@ -208,7 +214,7 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     assert_ne!(asked(&context, &inputs, "hash"), id);
     // If the clock goes back, the consent expires.
     let id = asked(&context, &inputs, "other");
-    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    approve(&person(&context), id).expect("approved");
     context.clock.advance(-MINUTE - 1);
     assert_ne!(asked(&context, &inputs, "other"), id);
 }

@@ -52,7 +52,8 @@ pub(super) async fn with_consent(
             let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
             let answer = elicitation::answer(result.unwrap_or(&Value::Null));
             let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
-            decide(server, &operation, config, request, request_id, answer).await?;
+            let asked = load(server, &operation, config, request, request_id).await?;
+            decide(server, &operation, config, request, asked, answer).await?;
             Some(request_id)
         }
         _ => None,
@@ -81,7 +82,7 @@ pub(super) async fn with_consent(
     if answer == Answer::Nothing {
         return result;
     }
-    decide(server, &operation, config, request, wanted, answer).await?;
+    decide(server, &operation, config, request, asked, answer).await?;
     attempt(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
@@ -121,21 +122,22 @@ async fn load(
     if found.operation == operation { Ok(found) } else { Err(not_asked()) }
 }
 
-/// Stores the user's answer.
+/// Stores the user's answer to the question about the request `shown`.
 async fn decide(
     server: &Server,
     operation: &str,
     config: &Config,
     request: &RequestContext<RoleServer>,
-    id: Uuid,
+    shown: Request,
     answer: Answer,
 ) -> Result<(), ErrorData> {
-    let asked = load(server, operation, config, request, id).await?;
+    let id = shown.uuid;
+    let state = load(server, operation, config, request, id).await?.state;
     let context = context(server, config, request);
     let decided = blocking(move || match answer {
         // A person denied the request while the client's question was open. The next attempt returns that denial.
-        Answer::Yes if asked.state == State::Denied => Ok(()),
-        Answer::Yes => request::approve(&context, id, State::Pending, None).map(drop),
+        Answer::Yes if state == State::Denied => Ok(()),
+        Answer::Yes => request::approve(&context, &Request { state: State::Pending, ..shown }, None).map(drop),
         Answer::No => request::deny(&context, id, None).map(drop),
         Answer::Declined => request::decline(&context, id),
         Answer::Nothing => Ok(()),

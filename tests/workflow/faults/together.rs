@@ -3,7 +3,6 @@
 use std::sync::{Arc, Barrier};
 
 use mcpkg_core::consent::request;
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -27,7 +26,8 @@ fn of_two_approvals_and_32_uses_in_four_servers_one_runs() {
             scope.spawn(move || {
                 together.wait();
                 // The second approval finds the request already approved or used.
-                let _ = request::approve(&person, id, State::Pending, None);
+                let shown = request::waiting(&person, id, person.clock.now());
+                let _ = shown.and_then(|shown| request::approve(&person, &shown, None));
             });
         }
         let uses: Vec<_> = clients

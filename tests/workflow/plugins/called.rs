@@ -1,10 +1,10 @@
 //! Tests plugin tools as commands: they are found, described, run with consent, and used as steps and as providers.
 
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 
 use super::{Ground, tools};
 use crate::support::{Client, skipped};
+use crate::workflow::runs::approved;
 
 fn execute(client: &mut Client, arguments: Value) -> Value {
     client.result("tools/call", json!({ "name": "execute", "arguments": arguments }))["structuredContent"].clone()
@@ -14,7 +14,7 @@ fn execute(client: &mut Client, arguments: Value) -> Value {
 fn approve(ground: &Ground, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().unwrap_or_else(|| panic!("no request: {asked}"));
     let id = uuid::Uuid::parse_str(id).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, None).expect("it is approved");
+    approved(&ground.person(), id, None);
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use mcpkg_core::consent::request;
 use mcpkg_core::op::{Confirmation, Context};
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{code, execute, with_nonce};
+use super::{approved, code, execute, with_nonce};
 use crate::deploy::place::Place;
 
 const SHIP: &str = "\
@@ -34,7 +32,7 @@ fn a_deploy_within_a_workflow_is_consented_to_with_the_workflows_plan() {
     assert_eq!(code(&pending), "E_CONSENT_PENDING");
     let person = Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..place.scratch.context() };
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-    request::approve(&person, Uuid::parse_str(id).expect("an id"), State::Pending, None).expect("it is approved");
+    approved(&person, Uuid::parse_str(id).expect("an id"), None);
     let done = execute(&mut client, with_nonce(&arguments, &asked));
     assert_eq!(done["state"], "succeeded", "{done}");
     assert_eq!(done["final_output"]["applied"], true, "{done}");

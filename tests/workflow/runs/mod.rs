@@ -81,9 +81,13 @@ fn person(scratch: &Scratch) -> Context {
 /// Approves, as a person, the consent request in the error `asked`.
 pub fn approve(scratch: &Scratch, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-    let (person, id) = (person(scratch), Uuid::parse_str(id).expect("an id"));
-    let shown = request::waiting(&person, id, person.clock.now()).expect("a request").state;
-    request::approve(&person, id, shown, None).expect("it is approved");
+    approved(&person(scratch), Uuid::parse_str(id).expect("an id"), None);
+}
+
+/// Approves a request for a person who saw it as it is now.
+pub fn approved(person: &Context, id: Uuid, note: Option<&str>) {
+    let shown = request::waiting(person, id, person.clock.now()).expect("a request");
+    request::approve(person, &shown, note).expect("it is approved");
 }
 
 /// Calls `execute` and returns the structured content of the result.

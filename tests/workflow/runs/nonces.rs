@@ -6,12 +6,11 @@ use std::sync::Arc;
 use mcpkg_core::consent::nonce::{self, CallerNonce};
 use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::{Caller, Connection, Context, Effect, Identity};
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use std::time::Duration;
 use uuid::Uuid;
 
-use super::{Ground, code, create, execute, with_nonce};
+use super::{Ground, approved, code, create, execute, with_nonce};
 use crate::support::{Client, Http, Request, Scratch, at_a_terminal, http, skipped};
 
 fn kind(object: &Value) -> &str {
@@ -155,7 +154,7 @@ fn of_32_concurrent_uses_one_wins() {
     let offered = nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nothing).expect_err("it is asked for");
     let details = offered.details().expect("details").clone();
     let id = Uuid::parse_str(details["consent"].as_str().expect("an id")).expect("an id");
-    request::approve(&agent, id, State::Pending, None).expect("a client over stdio is trusted with it");
+    approved(&agent, id, None);
     let nonce = details["nonce"].as_str().expect("a nonce").to_owned();
     let uses: Vec<_> = (0..32)
         .map(|_| {

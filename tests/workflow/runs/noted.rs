@@ -1,10 +1,9 @@
 //! Tests that the agent receives the note of the person who approved or denied its request.
 
-use mcpkg_store::consents::State;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Ground, code, create, execute, with_nonce};
+use super::{Ground, approved, code, create, execute, with_nonce};
 use crate::support::{Client, at_a_terminal, skipped};
 
 /// A note that tries to forge a quotation mark and contains an invisible character.
@@ -68,7 +67,7 @@ fn the_result_contains_the_note_of_the_approval() {
     let asked =
         execute(&mut client, json!({ "command": "hosting:apps:delete", "args": { "app_id": "x" }, "wait_s": 0 }));
     let id = Uuid::parse_str(&id(&asked)).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, Some(NOTE)).expect("it is approved");
+    approved(&ground.person(), id, Some(NOTE));
     let delete = json!({ "command": "hosting:apps:delete", "args": { "app_id": "x" } });
     let failed = execute(&mut client, with_nonce(&delete, &asked));
     assert_eq!((code(&failed), &failed["error"]["details"]["note"]), ("E_STEP_FAILED", &json!(NOTE)), "{failed}");
@@ -86,7 +85,7 @@ fn a_destructive_tool_passes_the_note_on() {
     let [request] = listed["consents"].as_array().expect("requests").as_slice() else { panic!("{asked}: {listed}") };
     assert_eq!((&request["effect"], &request["effects"]), (&json!("destroys"), &json!(["name = \"old\""])));
     let id = Uuid::parse_str(request["id"].as_str().expect("an id")).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id, State::Pending, Some(NOTE)).expect("it is approved");
+    approved(&ground.person(), id, Some(NOTE));
     let done = client.result("tools/call", delete);
     assert!(done["isError"] != true && done["content"][1]["text"] == format!("approved: {QUOTED}"), "{done}");
     client.finish();

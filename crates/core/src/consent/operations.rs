@@ -199,7 +199,7 @@ impl Operation for Approve {
         let note = note.map(|note| format!(" Your note: {}", note::quoted(note))).unwrap_or_default();
         let question = format!("{}. {question}{note}", request.summary);
         (context.ask)(shown(&request, now), &question)?;
-        let approved = request::approve(context, request.uuid, request.state, self.note.as_deref())?;
+        let approved = request::approve(context, &request, self.note.as_deref())?;
         let until = rfc3339(approved.expires_at);
         let mut sentence = format!("Approved: {}. The agent can do this once, until {until}", approved.summary);
         let mut data = data(&approved, context.clock.now());

@@ -202,14 +202,15 @@ fn too_many() -> Error {
 }
 
 /// Approves a request for a person who said yes, either at a terminal or in answer to a question of the client that asked.
-/// `shown` is the state of the request when the person saw it: a yes does not overrule a denial that came later. The
-/// asker gets `note` together with the result of its call.
+/// `shown` is the request as the person saw it: a yes counts for nothing else, and does not overrule a denial that came
+/// later. The asker gets `note` together with the result of its call.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
-/// `E_CONSENT_EXPIRED`; `E_INVALID_ARGUMENT` for the note; `E_UNAPPROVED` if the user has no home directory.
-pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) -> Result<Request> {
-    let note = note::checked(note)?;
+/// `E_CONSENT_EXPIRED`; `E_PLAN_CHANGED`; `E_INVALID_ARGUMENT` for the note; `E_UNAPPROVED` if the user has no home
+/// directory.
+pub fn approve(context: &Context, shown: &Request, note: Option<&str>) -> Result<Request> {
+    let (note, uuid) = (note::checked(note)?, shown.uuid);
     let may = match context.caller {
         Caller::Shell | Caller::Console => has_terminal(context),
         Caller::Client(_) => context.caller.rights().consent,
@@ -223,6 +224,11 @@ pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) 
     }
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
+    // Nothing in mcpkg changes these columns, but other programs can write to the database.
+    if digest(&request) != digest(shown) {
+        return Err(Error::new(Code::PlanChanged, format!("Consent request {uuid} is not what was shown"))
+            .hint(format!("look at it again: `mcpkg consent show {uuid}`")));
+    }
     sweep(context, now)?;
     let expires_at = now.saturating_add(USE_WITHIN);
     // Write the record first. If mcpkg stops in between, nothing is approved, because an approval needs both the record and
@@ -230,7 +236,7 @@ pub fn approve(context: &Context, uuid: Uuid, shown: State, note: Option<&str>) 
     let record = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &record)?;
     let approved = context.store.write(|db| {
-        if !consents::approve(db, uuid, shown, now, expires_at, note)? {
+        if !consents::approve(db, uuid, shown.state, now, expires_at, note)? {
             return Err(overtaken(&get(db, uuid)?));
         }
         event(context, db, "consent.approve", &request.project, &uuid.to_string())?;

@@ -14,7 +14,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::request;
 use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Identity as Contract};
 use mcpkg_store::Store;
-use mcpkg_store::consents::State;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::attestations;
 use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
@@ -158,7 +157,9 @@ fn an_agent_gets_the_id_of_a_request_that_a_person_approves() {
     let error = require(&agent, Verb::Install, &subject(1)).expect_err("nobody said yes");
     assert_eq!(error.code(), Code::ConsentRequired);
     let id = error.details().and_then(|details| details["consent"].as_str()?.parse().ok()).expect("an id");
-    request::approve(&home.at_terminal(true), id, State::Pending, None).expect("approved");
+    let person = home.at_terminal(true);
+    let shown = request::waiting(&person, id, person.clock.now()).expect("a request");
+    request::approve(&person, &shown, None).expect("approved");
     assert_eq!(outcome(&agent, Verb::Install, &subject(2)), Err(Code::ConsentRequired), "another digest asks again");
     assert_eq!(outcome(&agent, Verb::Install, &subject(1)), Ok(Status::Approved));
     assert_eq!(outcome(&agent, Verb::Call, &subject(1)), Ok(Status::Approved));
