@@ -25,6 +25,7 @@ pub const DOMAINS: Domains = Domains(&[
     &mcpkg_agents::client::DOMAIN,
     &mcpkg_core::access::DOMAIN,
     &mcpkg_core::consent::DOMAIN,
+    &mcpkg_core::passkey::DOMAIN,
     &mcpkg_core::database::DOMAIN,
     &mcpkg_console::DOMAIN,
 ]);

@@ -14,8 +14,8 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Caller, Confirmation, Context};
 use mcpkg_store::Store;
 
-/// The address at which `mcpkg serve --http` listens by default.
-const SERVER: &str = "http://127.0.0.1:3000";
+/// The address of `mcpkg serve --http` on this machine. Browsers have passkeys for this name, but not for 127.0.0.1.
+const SERVER: &str = "http://localhost:3000";
 
 pub(super) fn command() -> Command {
     let about = "Show what agents did and ask for, and decide, in this terminal";
@@ -48,7 +48,7 @@ pub(super) fn command() -> Command {
                 .conflicts_with_all(["plain", "ascii", "web", "read-only"])
                 .help(
                     "Print a link that works once, to the console of `mcpkg serve --http --console` at this address \
-                     [default: http://127.0.0.1:3000]",
+                     [default: http://localhost:3000]",
                 ),
         );
     let examples = &["mcpkg console", "mcpkg console --web", "mcpkg console --link=https://mcp.example.com"];

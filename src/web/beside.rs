@@ -12,6 +12,7 @@ use hyper_util::service::TowerToHyperService;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
+use mcpkg_core::passkey::Passkeys;
 
 use super::console::{Console, Requests};
 use super::job::Jobs;
@@ -29,15 +30,10 @@ impl Beside {
     /// `requests` returns what the server has answered, for the page of its health.
     pub fn new(context: Context, hosts: Vec<String>, is_secure: bool, requests: Requests) -> Result<Self> {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
-        let (jobs, live) = (Jobs::default(), Arc::<Live>::default());
-        Ok(Self(routes(Arc::new(Console {
-            context,
-            is_read_only: false,
-            sessions,
-            jobs,
-            live,
-            requests: Some(requests),
-        }))))
+        let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::<Live>::default());
+        let requests = Some(requests);
+        let console = Console { context, is_read_only: false, sessions, passkeys, jobs, live, requests };
+        Ok(Self(routes(Arc::new(console))))
     }
 
     pub async fn answer(&self, request: Request<Body>) -> Response {

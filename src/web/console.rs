@@ -7,6 +7,7 @@ use axum::response::Response;
 
 use mcpkg_console::chart::Chart;
 use mcpkg_core::op::Context;
+use mcpkg_core::passkey::Passkeys;
 
 use super::job::Jobs;
 use super::live::Live;
@@ -20,6 +21,7 @@ pub struct Console {
     pub context: Context,
     pub is_read_only: bool,
     pub sessions: Sessions,
+    pub passkeys: Passkeys,
     pub jobs: Jobs,
     pub live: Arc<Live>,
     /// The requests of the server that the console is a part of, if any.

@@ -19,13 +19,14 @@ use mcpkg_base::sha256;
 use super::address::Fields;
 use super::console::Console;
 use super::page;
+use super::passkey;
 use super::session::{Session, Sessions};
 
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
 
 /// The largest form, in bytes, at an address that needs no session, such as the one for signing in.
-const SMALL: usize = 4 << 10;
+const SMALL: usize = 8 << 10;
 
 /// The content security policy: what a page may load, and where its forms may go. The only script is the console's own,
 /// and it cannot make elements or scripts from text.
@@ -75,7 +76,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     if is_post && !is_from_own_page(request.headers(), &sessions.origin(&host)) {
         return Err((StatusCode::FORBIDDEN, "This form does not come from a page of the console."));
     }
-    let is_open = matches!(request.uri().path(), "/login" | "/style.css");
+    let is_open = matches!(request.uri().path(), "/login" | "/passkey" | "/passkey.js" | "/style.css");
     let session = sessions.session(request.headers());
     if session.is_none() && !is_open {
         return Err((StatusCode::UNAUTHORIZED, "This browser is not signed in."));
@@ -117,9 +118,11 @@ fn is_from_own_page(headers: &HeaderMap, own: &str) -> bool {
 
 /// Checks a request, and adds the headers of every answer.
 pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
+    // Where a person who signs in goes on.
+    let to = (request.method() == Method::GET).then(|| request.uri().to_string());
     let mut response = match admit(&console.sessions, request).await {
         Ok(request) => next.run(request).await,
-        Err((StatusCode::UNAUTHORIZED, _)) => page::signed_out(console.sessions.is_of_server()),
+        Err((StatusCode::UNAUTHORIZED, _)) => passkey::signed_out(console, to.unwrap_or_default()).await,
         Err((status, why)) => page::refused(status, why),
     };
     for (name, value) in HEADERS {

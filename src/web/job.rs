@@ -82,6 +82,14 @@ impl Job {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns everything that decides what a yes to a question means: the command, the question with its number, and all
+    /// lines that it quotes.
+    pub fn whole(&self, question: &Question) -> String {
+        let lines: Vec<String> = question.lines.iter().map(Line::text).collect();
+        let Question { number, text, .. } = question;
+        format!("{} {number}\n{}\n{text}\n{}", self.id, self.origin.title, lines.join("\n"))
+    }
+
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
         self.changed.notify_all();

@@ -9,8 +9,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
-use mcpkg_base::error::{Code, Error};
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::reply;
+use mcpkg_core::passkey::About;
 
 use super::address::Fields;
 use super::console::{Console, blocking};
@@ -18,6 +19,7 @@ use super::doors::Posted;
 use super::form;
 use super::job::{Job, Outcome, Question};
 use super::page::{self, Page, secret};
+use super::passkey;
 use super::session::Session;
 use super::text::{lines, shown};
 
@@ -68,7 +70,10 @@ pub async fn answer(
                 let why = "That is not the name. Nothing was changed.";
                 return shown_job(&console, &session, &job, StatusCode::CONFLICT, why);
             }
-            "yes" => Some(typed),
+            "yes" => match decided(&console, &session, &job, &posted) {
+                Ok(()) => Some(typed),
+                Err(error) => return shown_job(&console, &session, &job, StatusCode::CONFLICT, &error.to_string()),
+            },
             _ => None,
         };
         match posted.number("question").is_some_and(|number| job.answer(number, answer)) {
@@ -82,6 +87,16 @@ pub async fn answer(
     .await
 }
 
+/// Checks the passkey of a session that needs one for each yes. Without an open question, there is nothing to check.
+fn decided(console: &Console, session: &Session, job: &Job, posted: &Fields) -> Result<()> {
+    let Some(passkey) = &session.passkey else { return Ok(()) };
+    let number = posted.number("question");
+    let whole =
+        job.state().question.as_ref().filter(|asked| number == Some(asked.number)).map(|asked| job.whole(asked));
+    let Some(whole) = whole else { return Ok(()) };
+    console.passkeys.decide(&console.context, passkey, &job.origin.title, &whole, passkey::answer(posted))
+}
+
 fn back_to(job: &Job) -> Response {
     Redirect::to(&format!("/job?id={}", job.id)).into_response()
 }
@@ -91,7 +106,7 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
     let (reloads, body) = match (&state.outcome, &state.question) {
         (Some(Ok(outcome)), _) => (false, done(&state.lines, outcome, job)),
         (Some(Err(error)), _) => (false, failed(console, session, error, job)),
-        (None, Some(asked)) => (false, question(session, asked, job)),
+        (None, Some(asked)) => (false, question(console, session, asked, job)),
         (None, None) => {
             let body = html! {
                 p role="status" { "Running. " (shown(&state.progress)) }
@@ -109,7 +124,7 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
     Page { status, title: &job.origin.title, session: Some(session), place: None, at, reloads, body }.into_response()
 }
 
-fn question(session: &Session, question: &Question, job: &Job) -> Markup {
+fn question(console: &Console, session: &Session, question: &Question, job: &Job) -> Markup {
     let name = job.origin.name.as_deref().filter(|_| !question.is_line);
     html! {
         (lines(&question.lines))
@@ -126,6 +141,7 @@ fn question(session: &Session, question: &Question, job: &Job) -> Markup {
             } @else {
                 p { strong { (shown(&question.text)) } }
             }
+            (passkey::asked(console, session, About::Question(&job.whole(question))))
             button.main name="answer" value="yes" { (if question.is_line { "Answer" } else { "Yes" }) } " "
             button name="answer" value="no" formnovalidate { "No" }
         }

@@ -22,6 +22,7 @@ mod link;
 mod live;
 mod markdown;
 mod page;
+mod passkey;
 mod places;
 mod routes;
 mod session;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
+use mcpkg_core::passkey::Passkeys;
 
 use console::Console;
 use job::Jobs;
@@ -80,8 +82,8 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let port = listener.local_addr().map_err(unavailable)?.port();
     let cancelled = context.cancelled.clone();
     let sessions = Sessions::new(context.clock.clone(), port)?;
-    let (jobs, live) = (Jobs::default(), Arc::default());
-    let console = Arc::new(Console { context, is_read_only, sessions, jobs, live, requests: None });
+    let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::default());
+    let console = Arc::new(Console { context, is_read_only, sessions, passkeys, jobs, live, requests: None });
     listening(Links(Arc::clone(&console)))?;
     let ended = cancelled.clone();
     let server = axum::serve(listener, routes(console)).with_graceful_shutdown(cancelled.cancelled_owned());

@@ -52,6 +52,7 @@ impl IntoResponse for Page<'_> {
                     link rel="stylesheet" href="/style.css";
                     link rel="icon" href="data:,";
                     @if self.session.is_some() { script src="/live.js" defer {} }
+                    @if self.session.is_some_and(|session| session.passkey.is_some()) { script src="/passkey.js" defer {} }
                 }
                 body data-at=[self.at] data-job[self.reloads] {
                     a.skip href="#content" { "Skip to content" }
@@ -137,10 +138,12 @@ pub fn refused(status: StatusCode, text: &str) -> Response {
     Page { status, title: "Refused", session: None, place: None, at: None, reloads: false, body }.into_response()
 }
 
-pub fn signed_out(is_of_server: bool) -> Response {
+/// Returns the page for a browser that is not signed in. On a server, `sign_in` is the form for passkeys, if there are any.
+pub fn signed_out(is_of_server: bool, sign_in: &Markup) -> Response {
     let body = html! {
         p { "This browser is not signed in, or the console was started again." }
         @if is_of_server {
+            (sign_in)
             p { "Run " code { "mcpkg console --link" } " in a terminal of the server, and open the link that it prints." }
         } @else {
             p { "Run " code { "mcpkg console --web" } " in a terminal, or press Enter where it runs, and open the link that it prints." }

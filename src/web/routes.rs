@@ -14,7 +14,7 @@ use mcpkg_base::error::Error;
 use super::address::Fields;
 use super::console::Console;
 use super::doors::{self, Posted};
-use super::{events, image, jobs, page, places};
+use super::{events, image, jobs, page, passkey, places};
 
 /// Returns the routes of the console. Every request passes [`doors::guard`] first.
 pub fn routes(console: Arc<Console>) -> Router {
@@ -22,6 +22,8 @@ pub fn routes(console: Arc<Console>) -> Router {
     Router::new()
         .route("/login", get(sign_in).post(signed_in))
         .route("/logout", post(sign_out))
+        .route("/passkey", get(passkey::show).post(register))
+        .route("/passkey.js", get(passkey::script))
         .route("/style.css", get(style))
         .route("/live.js", get(events::script))
         .route("/events", get(events::events))
@@ -37,6 +39,9 @@ async fn sign_in(RawQuery(query): RawQuery) -> Response {
 }
 
 async fn signed_in(State(console): State<Arc<Console>>, Extension(Posted(posted)): Extension<Posted>) -> Response {
+    if posted.has("ticket") {
+        return passkey::signed_in(console, posted).await;
+    }
     let signing = Arc::clone(&console);
     let token = posted.get("token").to_owned();
     // For the console of a server, signing in reads and removes a file, so it may block.
@@ -49,6 +54,10 @@ async fn signed_in(State(console): State<Arc<Console>>, Extension(Posted(posted)
         ),
         Err(error) => page::refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
+}
+
+async fn register(State(console): State<Arc<Console>>, Extension(Posted(posted)): Extension<Posted>) -> Response {
+    passkey::register(console, posted).await
 }
 
 async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Redirect {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 
-use mcpkg_base::approved::Approved;
+use mcpkg_base::approved::{Approved, Kind};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
@@ -28,6 +28,9 @@ pub struct Session {
     pub secret: String,
     /// The selected project, which pages name; empty until [`Session::at`] reads it.
     pub project: String,
+    /// The id of the passkey that the person signed in with. Such a session changes nothing by itself: each yes takes an
+    /// answer of the passkey. `None` for a session that began with a link from a terminal.
+    pub passkey: Option<String>,
     seen: Millis,
 }
 
@@ -105,7 +108,6 @@ impl Sessions {
 
     /// Uses up a link. Returns the cookie of a new session, or `None` if the link was used before or has expired.
     pub fn sign_in(&self, token: &str) -> Result<Option<String>> {
-        let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
         let now = self.clock.now();
         let mut inside = self.inside();
         let expires = inside.links.remove(&sha256::hex(token));
@@ -115,12 +117,17 @@ impl Sessions {
             Some(server) => link::use_up(&server.approved, token, now)?,
             None => expires.is_some_and(|expires| now < expires),
         };
-        if !is_good {
-            return Ok(None);
-        }
-        inside.sessions.insert(sha256::hex(&cookie), Session { secret, project: String::new(), seen: now });
+        drop(inside);
+        if is_good { self.begin(None).map(Some) } else { Ok(None) }
+    }
+
+    /// Begins a session, of a passkey or of a link from a terminal. Returns its cookie.
+    pub fn begin(&self, passkey: Option<String>) -> Result<String> {
+        let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
+        let session = Session { secret, project: String::new(), passkey, seen: self.clock.now() };
+        self.inside().sessions.insert(sha256::hex(&cookie), session);
         let secure = if self.is_secure() { "; Secure" } else { "" };
-        Ok(Some(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie())))
+        Ok(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie()))
     }
 
     pub fn sign_out(&self, headers: &HeaderMap) {
@@ -132,7 +139,17 @@ impl Sessions {
     pub fn is_open(&self, session: &Session) -> bool {
         let now = self.clock.now();
         let is_it = |known: &&Session| known.secret == session.secret;
-        self.inside().sessions.values().find(is_it).is_some_and(|known| now.saturating_sub(known.seen) < IDLE)
+        let is_open =
+            self.inside().sessions.values().find(is_it).is_some_and(|known| now.saturating_sub(known.seen) < IDLE);
+        is_open && self.has_passkey(session)
+    }
+
+    /// Returns whether the passkey of a session was not removed.
+    fn has_passkey(&self, session: &Session) -> bool {
+        session.passkey.as_ref().is_none_or(|passkey| {
+            let approved = self.server.as_ref().map(|server| &server.approved);
+            approved.is_some_and(|approved| approved.has(Kind::Passkey, passkey).unwrap_or(false))
+        })
     }
 
     /// Returns the session of a request. Requests with the header [`LIVE`] do not prolong the session.
@@ -141,6 +158,10 @@ impl Sessions {
         let mut inside = self.inside();
         inside.sessions.retain(|_, session| now.saturating_sub(session.seen) < IDLE);
         let known = self.cookies(headers).map(sha256::hex).find(|cookie| inside.sessions.contains_key(cookie))?;
+        if !inside.sessions.get(&known).is_some_and(|session| self.has_passkey(session)) {
+            inside.sessions.remove(&known);
+            return None;
+        }
         let session = inside.sessions.get_mut(&known)?;
         if !headers.contains_key(LIVE) {
             session.seen = now;

@@ -59,8 +59,8 @@ fn mcpkg_alone_is_one_screen() {
       Workspaces            workspace, worktree, flow, spec, build, builds, gate
       Workflows             ask, command, catalog, plugin, workflow, template,
                             draft, consent, approval, inbox
-      Server and database   serve, access, limit, backup, restore, move, check,
-                            compact, events, undo, prune
+      Server and database   serve, access, passkey, limit, backup, restore, move,
+                            check, compact, events, undo, prune
 
     mcpkg help              all commands and topics
     mcpkg help COMMAND      a command, such as `mcpkg help prompt create`
@@ -213,7 +213,7 @@ fn each_word_of_the_glossary_has_two_lines_and_an_example() {
     let scratch = Scratch::new();
     let page = printed(&scratch, &["help", "words"]);
     let words = "project prompt resource skill instructions module target deploy snapshot proposal bind source registry \
-                 tool toolset workspace catalog plugin workflow draft consent";
+                 tool toolset workspace catalog plugin workflow draft consent passkey";
     let mut entries = page.split("\n- ").skip(1);
     for word in words.split_whitespace() {
         let entry = entries.next().unwrap_or_else(|| panic!("no {word}"));

@@ -31,7 +31,7 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// Shell commands that the test does not run, each with the reason.
-const ELSEWHERE: [(&[&str], &str); 25] = [
+const ELSEWHERE: [(&[&str], &str); 27] = [
     (&["finding", "ignore"], "no list shows it"),
     (&["finding", "unignore"], "the same"),
     (&["up"], "imports and deploys; the steps for these hear of it"),
@@ -44,6 +44,8 @@ const ELSEWHERE: [(&[&str], &str); 25] = [
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
     (&["approval", "revoke"], "needs an approval of a person's; no list shows it"),
+    (&["passkey", "add"], "needs a terminal; no list shows it"),
+    (&["passkey", "remove"], "needs a passkey; no list shows it"),
     (&["draft", "approve"], "needs a terminal; `tests/workflow/saved` hears of it"),
     (&["plugin", "add"], "needs a terminal; no list shows it"),
     (&["plugin", "set"], "the same"),

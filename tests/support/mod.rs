@@ -2,6 +2,7 @@
 
 mod agents;
 pub mod api;
+pub mod authenticator;
 mod client;
 mod disk;
 mod folder;

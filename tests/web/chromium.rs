@@ -30,9 +30,16 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts a browser that is signed in to the console of `other`, with a window of 1280x800. If chromedriver or Chromium
-    /// cannot be started, reports the test as skipped and returns `None`.
+    /// Starts a browser that is signed in to the console of `other`. `None` if there is no browser.
     pub fn start(other: &mut Browser) -> Option<Self> {
+        let mut browser = Self::launch()?;
+        browser.sign_in(other);
+        Some(browser)
+    }
+
+    /// Starts a browser with a window of 1280x800. If chromedriver or Chromium cannot be started, reports the test as
+    /// skipped and returns `None`.
+    pub fn launch() -> Option<Self> {
         let profile = Scratch::new();
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").env("HOME", profile.path()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -72,8 +79,32 @@ impl Chromium {
             }
         }
         browser.size(1280, 800);
-        browser.sign_in(other);
         Some(browser)
+    }
+
+    /// Sets the address of the console.
+    pub fn visit(&mut self, base: &str) {
+        base.clone_into(&mut self.base);
+    }
+
+    /// Adds an authenticator like that of a phone, which verifies its user, and returns its name.
+    pub fn add_authenticator(&self) -> String {
+        let wanted = json!({
+            "protocol": "ctap2",
+            "transport": "internal",
+            "hasResidentKey": true,
+            "hasUserVerification": true,
+            "isUserConsenting": true,
+            "isUserVerified": true,
+        });
+        let made = self.command("POST", "/webauthn/authenticator", &wanted);
+        made.as_str().expect("a name").to_owned()
+    }
+
+    /// Says whether an authenticator recognises its user from now on.
+    pub fn verifies(&self, authenticator: &str, is_verified: bool) {
+        let path = format!("/webauthn/authenticator/{authenticator}/uv");
+        self.command("POST", &path, &json!({ "isUserVerified": is_verified }));
     }
 
     /// Signs in to the console of `other` with a new link, which the console prints when enter is pressed.

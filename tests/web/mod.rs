@@ -9,6 +9,7 @@ mod figures;
 mod health;
 mod hostile;
 mod pages;
+mod passkeys;
 mod preview;
 mod seen;
 

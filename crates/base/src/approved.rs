@@ -82,6 +82,13 @@ pub enum Kind {
     /// A link to the console of a server, made at a terminal, until a browser signs in with it. The SHA-256 covers the
     /// link's token.
     ConsoleLink,
+    /// A passkey that signs a person in to the console of a server, and approves there. The SHA-256 covers the
+    /// credential's id.
+    Passkey,
+    /// When a passkey was last used, and its counter; the SHA-256 is that of the passkey. Nothing is allowed by it.
+    PasskeyUse,
+    /// A link that registers a passkey, made at a terminal, until it is used. The SHA-256 covers the link's token.
+    PasskeyLink,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
     SigstoreRoot,
 }
@@ -114,6 +121,9 @@ impl Kind {
             Kind::Finding => "findings",
             Kind::Reviewed => "reviewed",
             Kind::ConsoleLink => "console-links",
+            Kind::Passkey => "passkeys",
+            Kind::PasskeyUse => "passkey-uses",
+            Kind::PasskeyLink => "passkey-links",
             Kind::SigstoreRoot => "sigstore-root",
         }
     }

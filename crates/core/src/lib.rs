@@ -7,5 +7,6 @@ pub mod database;
 pub mod names;
 pub mod note;
 pub mod op;
+pub mod passkey;
 pub mod present;
 pub mod schema;

@@ -20,6 +20,9 @@ pub const HEADINGS: [(&str, &[&str]); 8] = [
     ),
     (
         "Server and database",
-        &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "undo", "prune"],
+        &[
+            "serve", "access", "passkey", "limit", "backup", "restore", "move", "check", "compact", "events", "undo",
+            "prune",
+        ],
     ),
 ];

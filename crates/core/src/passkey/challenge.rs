@@ -1,0 +1,100 @@
+//! The challenges that authenticators sign. A challenge is a keyed hash of what the person decides on, so the server
+//! recognises an answer without having stored anything for it.
+
+use ring::hmac;
+
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::Result;
+use mcpkg_base::hex;
+
+/// How long a challenge may be answered: five minutes, like a link of the console.
+const LIFE: Millis = 5 * 60_000;
+
+/// What the answer to a challenge decides. An answer to one counts for no other.
+#[derive(Clone, Copy, Debug)]
+pub enum About<'a> {
+    /// Registering a passkey with the link that has this token.
+    Register(&'a str),
+    SignIn,
+    /// A question, with everything that the person is shown.
+    Question(&'a str),
+}
+
+impl About<'_> {
+    fn text(&self) -> String {
+        match self {
+            About::Register(token) => format!("register\n{token}"),
+            About::SignIn => "sign in".to_owned(),
+            About::Question(text) => format!("question\n{text}"),
+        }
+    }
+}
+
+/// A challenge for a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// Says when the challenge expires, and makes it unique. The browser sends it back with the answer.
+    pub ticket: String,
+    pub bytes: Vec<u8>,
+}
+
+pub(super) struct Challenges {
+    clock: Clock,
+    /// Made when the server starts, so that no challenge of an earlier process counts.
+    key: hmac::Key,
+}
+
+impl Challenges {
+    pub(super) fn new(clock: Clock) -> Result<Self> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &clock.secret()?);
+        Ok(Self { clock, key })
+    }
+
+    pub(super) fn make(&self, about: About<'_>) -> Result<Challenge> {
+        let expires = self.clock.now().saturating_add(LIFE);
+        let ticket = format!("{expires}.{}", hex::encode(&self.clock.secret()?));
+        Ok(Challenge { bytes: self.bytes(about, &ticket), ticket })
+    }
+
+    /// Returns the challenge of a ticket, and when it expires. `None` if it has expired. The caller compares the
+    /// challenge with what was signed: for a ticket that this server did not make, nobody can know it.
+    pub(super) fn of(&self, about: About<'_>, ticket: &str) -> Option<(Vec<u8>, Millis)> {
+        let (expires, now) = (ticket.split_once('.')?.0.parse::<Millis>().ok()?, self.clock.now());
+        let is_in_time = now < expires && expires <= now.saturating_add(LIFE);
+        is_in_time.then(|| (self.bytes(about, ticket), expires))
+    }
+
+    fn bytes(&self, about: About<'_>, ticket: &str) -> Vec<u8> {
+        hmac::sign(&self.key, format!("{ticket}\n{}", about.text()).as_bytes()).as_ref().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_the_hash_of_what_is_decided_and_expires() {
+        let clock = Clock::fixed(1_795_870_000_000);
+        let (challenges, other) = [(); 2].map(|()| Challenges::new(clock.clone()).expect("a key")).into();
+        let made = challenges.make(About::Question("delete a")).expect("a challenge");
+        let of = |challenges: &Challenges, about| challenges.of(about, &made.ticket).map(|(bytes, _)| bytes);
+        assert_eq!(of(&challenges, About::Question("delete a")).as_ref(), Some(&made.bytes));
+        for about in [About::Question("delete b"), About::SignIn, About::Register("delete a")] {
+            assert_ne!(of(&challenges, about).as_ref(), Some(&made.bytes), "{about:?}");
+        }
+        assert_ne!(of(&other, About::Question("delete a")).as_ref(), Some(&made.bytes), "another process");
+        assert_ne!(
+            challenges.make(About::SignIn).expect("one").bytes,
+            challenges.make(About::SignIn).expect("two").bytes
+        );
+        // A ticket that promises more time is not this server's.
+        let longer = made.ticket.replacen('1', "2", 1);
+        assert_eq!(challenges.of(About::Question("delete a"), &longer), None);
+        for ticket in ["", ".", "x.y", "-1.a"] {
+            assert_eq!(challenges.of(About::SignIn, ticket), None, "{ticket}");
+        }
+        clock.advance(LIFE);
+        assert_eq!(of(&challenges, About::Question("delete a")), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! `mcpkg passkey ...`: makes links that register passkeys, lists passkeys, and removes them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::record::{Invitation, Passkey, check_free};
+use super::site::Site;
+use crate::consent::GROUP;
+use crate::names;
+use crate::op::{Body, Caller, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_base::clock::rfc3339;
+use mcpkg_base::error::{Code, Error, Result};
+
+/// Add a passkey
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Name of the passkey, such as alice-phone
+    name: String,
+    /// Address of the server, as browsers see it
+    #[arg(long, value_name = "URL", default_value = "http://localhost:3000")]
+    #[serde(default = "local")]
+    url: String,
+}
+
+fn local() -> String {
+    "http://localhost:3000".to_owned()
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_passkey";
+    const CLI: &'static [&'static str] = &["passkey", "add"];
+    const TITLE: &'static str = "Add passkey";
+    const ABOUT: &'static str =
+        "Print a link that registers a passkey, for the console of `mcpkg serve --http --console`";
+    const HELP: &'static str = "The link works once, within five minutes. Its page asks the device to make a passkey. \
+        With the passkey, a person signs in to the server's console, and approves there: each change takes a new touch of \
+        the device. A passkey is for one address, and works only over HTTPS or at localhost. The command needs a terminal.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg passkey add alice-phone --url https://mcp.example.com", "mcpkg passkey add alice"];
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        // Not in a console: whoever can use its pages could give themselves a passkey that outlives their session.
+        if context.caller != Caller::Shell || context.confirmation != Confirmation::Ask {
+            return Err(Error::new(Code::TerminalRequired, "A passkey can be added only at a terminal")
+                .hint(format!("run `mcpkg passkey add {}` at a terminal of the server, without --yes", self.name)));
+        }
+        names::check("Passkey", &self.name)?;
+        let site = Site::parse(&self.url)?;
+        check_free(&context.approved, &self.name)?;
+        let link = Invitation::link(context, &self.name, &site)?;
+        let text = format!(
+            "Open this link on the device that will hold the passkey. It works once, within five minutes:\n\n  {link}\n"
+        );
+        Ok(Reply::new(Body::Text(text), json!({ "name": self.name, "address": site.origin, "link": link })))
+    }
+}
+
+/// List passkeys
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_passkeys";
+    const CLI: &'static [&'static str] = &["passkey", "list"];
+    const TITLE: &'static str = "List passkeys";
+    const ABOUT: &'static str = "List the passkeys that sign people in to the consoles of this user's servers";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg passkey list", "mcpkg passkey list --json"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("passkeys");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let passkeys = Passkey::all(&context.approved)?;
+        let row = |passkey: &Passkey| {
+            let used = passkey.used_at.map_or_else(|| "never".to_owned(), rfc3339);
+            vec![passkey.name.clone(), passkey.address().to_owned(), rfc3339(passkey.added_at), used]
+        };
+        let table = Table {
+            columns: &["NAME", "ADDRESS", "ADDED", "LAST USED"],
+            rows: passkeys.iter().map(row).collect(),
+            empty: "No passkeys yet. Add one with `mcpkg passkey add NAME`".to_owned(),
+        };
+        let data: Vec<Value> = passkeys.iter().map(data).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "passkeys": data })))
+    }
+}
+
+/// Remove a passkey
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Name of the passkey
+    name: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_passkey";
+    const CLI: &'static [&'static str] = &["passkey", "remove"];
+    const TITLE: &'static str = "Remove passkey";
+    const ABOUT: &'static str = "Remove a passkey: running servers refuse it, and end its sessions";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg passkey remove alice-phone"];
+    const EFFECT: Effect = Effect::Write;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Some(passkey) = Passkey::named(&context.approved, &self.name)? else {
+            return Err(Error::new(Code::NotFound, format!("Passkey '{}' does not exist", self.name.escape_debug()))
+                .hint("`mcpkg passkey list` lists the passkeys"));
+        };
+        passkey.remove(&context.approved)?;
+        let author = context.author();
+        context.store.write(|db| context.event(db, author, None, "passkey.remove", &self.name))?;
+        Ok(Reply::sentence(format!("Removed passkey '{}'", self.name), data(&passkey)))
+    }
+}
+
+fn data(passkey: &Passkey) -> Value {
+    json!({
+        "name": passkey.name,
+        "address": passkey.address(),
+        "added_at": rfc3339(passkey.added_at),
+        "used_at": passkey.used_at.map(rfc3339),
+    })
+}

@@ -1,0 +1,159 @@
+//! What a server does with passkeys: registers them, and checks the answers of people's authenticators.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::challenge::{About, Challenge, Challenges};
+use super::record::{Invitation, Passkey, check_free};
+use super::webauthn::{self, Refused};
+use crate::op::Context;
+use mcpkg_base::approved::{Approved, Kind};
+use mcpkg_base::clock::{Clock, Millis};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
+
+/// The answer of an authenticator, as a form sends it. All but the ticket are base64url.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answer<'a> {
+    /// The ticket of the challenge.
+    pub ticket: &'a str,
+    /// The id of the credential; empty for a new one.
+    pub credential: &'a str,
+    /// The client data (`clientDataJSON`).
+    pub client: &'a str,
+    /// The authenticator data.
+    pub data: &'a str,
+    /// The signature; empty for a new credential.
+    pub signature: &'a str,
+}
+
+/// The passkeys of a server.
+pub struct Passkeys {
+    approved: Approved,
+    clock: Clock,
+    challenges: Challenges,
+    /// The tickets of answered challenges, and when they expire. Only valid answers are kept, so strangers cannot fill
+    /// this. The lock also keeps two answers from passing with the same counter.
+    answered: Mutex<HashMap<String, Millis>>,
+}
+
+impl Passkeys {
+    pub fn new(context: &Context) -> Result<Self> {
+        let challenges = Challenges::new(context.clock.clone())?;
+        Ok(Self {
+            approved: context.approved.clone(),
+            clock: context.clock.clone(),
+            challenges,
+            answered: Mutex::default(),
+        })
+    }
+
+    /// Returns a new challenge for an authenticator.
+    pub fn challenge(&self, about: About<'_>) -> Result<Challenge> {
+        self.challenges.make(about)
+    }
+
+    /// Returns whether any passkey is registered.
+    pub fn has_any(&self) -> Result<bool> {
+        Ok(!self.approved.all(Kind::Passkey)?.is_empty())
+    }
+
+    /// Returns the passkey with this id, unless it was removed.
+    pub fn find(&self, id: &str) -> Result<Option<Passkey>> {
+        Passkey::find(&self.approved, id)
+    }
+
+    /// Returns the invitation of a link, if the link can still be used.
+    pub fn invitation(&self, token: &str) -> Result<Option<Invitation>> {
+        Invitation::find(&self.approved, token, self.clock.now())
+    }
+
+    /// Registers a passkey with a link, which this uses up.
+    pub fn register(&self, context: &Context, token: &str, answer: Answer<'_>) -> Result<Passkey> {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let invitation = self.invitation(token)?.ok_or_else(|| {
+            Error::new(Code::NotFound, "This link was used before, or has expired")
+                .hint("make another one at a terminal of the server: `mcpkg passkey add NAME`")
+        })?;
+        check_free(&self.approved, &invitation.name)?;
+        let (challenge, expires) = self.open(&answered, About::Register(token), answer.ticket)?;
+        let created = webauthn::created(&invitation.site, &challenge, &decoded(answer.client)?, &decoded(answer.data)?);
+        let passkey = Passkey::new(invitation, created.map_err(refused)?, self.clock.now());
+        Invitation::use_up(&self.approved, token)?;
+        if self.find(&passkey.id)?.is_some() {
+            return Err(Error::new(Code::AlreadyExists, "This authenticator is registered already"));
+        }
+        self.keep(&mut answered, answer.ticket, expires);
+        passkey.put(&self.approved)?;
+        let recorded = event(context, "passkey.add", &passkey.name);
+        if recorded.is_err() {
+            passkey.remove(&self.approved)?;
+        }
+        recorded.map(|()| passkey)
+    }
+
+    /// Returns the passkey that a person signs in with.
+    pub fn sign_in(&self, context: &Context, answer: Answer<'_>) -> Result<Passkey> {
+        let passkey = self.check(About::SignIn, answer)?;
+        event(context, "passkey.login", &passkey.name)?;
+        Ok(passkey)
+    }
+
+    /// Checks that the passkey `id` signed the answer to a question: `text` is everything that the person was shown, and
+    /// `command` is what the trail says about it.
+    pub fn decide(&self, context: &Context, id: &str, command: &str, text: &str, answer: Answer<'_>) -> Result<()> {
+        let passkey = self.check(About::Question(text), answer)?;
+        if passkey.id != id {
+            return Err(not_accepted("this browser signed in with another one"));
+        }
+        event(context, "passkey.use", &format!("{}: {command}", passkey.name))
+    }
+
+    /// Checks an answer, and uses up its challenge.
+    fn check(&self, about: About<'_>, answer: Answer<'_>) -> Result<Passkey> {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let (challenge, expires) = self.open(&answered, about, answer.ticket)?;
+        let passkey = self.find(&sha256::hex(decoded(answer.credential)?))?;
+        let passkey = passkey.ok_or_else(|| not_accepted("this server does not know it, or it was removed"))?;
+        let parts = (&*decoded(answer.client)?, &*decoded(answer.data)?, &*decoded(answer.signature)?);
+        let count = webauthn::signed((&passkey.site, &challenge), (&passkey.key, passkey.count), parts);
+        let count = count.map_err(refused)?;
+        self.keep(&mut answered, answer.ticket, expires);
+        passkey.used(&self.approved, count, self.clock.now())?;
+        Ok(passkey)
+    }
+
+    /// Returns the challenge of a ticket, and when it expires. Fails if it has expired or was answered before.
+    fn open(&self, answered: &HashMap<String, Millis>, about: About<'_>, ticket: &str) -> Result<(Vec<u8>, Millis)> {
+        match self.challenges.of(about, ticket) {
+            None => Err(refused(Refused::Challenge)),
+            Some(_) if answered.contains_key(ticket) => Err(not_accepted("it was answered before")),
+            Some(challenge) => Ok(challenge),
+        }
+    }
+
+    fn keep(&self, answered: &mut HashMap<String, Millis>, ticket: &str, expires: Millis) {
+        let now = self.clock.now();
+        answered.retain(|_, expires| now < *expires);
+        answered.insert(ticket.to_owned(), expires);
+    }
+}
+
+fn decoded(text: &str) -> Result<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| refused(Refused::Malformed))
+}
+
+fn refused(refused: Refused) -> Error {
+    not_accepted(refused.why())
+}
+
+fn not_accepted(why: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("The passkey was not accepted: {why}. Nothing was changed"))
+}
+
+fn event(context: &Context, kind: &str, subject: &str) -> Result<()> {
+    context.store.write(|db| context.event(db, context.author(), None, kind, subject))
+}
