@@ -142,9 +142,8 @@ fn arguments() -> Command {
             Arg::new("public-url")
                 .long("public-url")
                 .value_name("URL")
-                .requires("oauth-issuer")
                 .help(
-                    "URL under which clients reach the server, without /mcp; they must use exactly this one [default: the \
+                    "URL under which clients and browsers reach the server, without /mcp; they must use exactly this one [default: the \
                     address that the server listens on]",
                 ),
         )
@@ -478,6 +477,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
             (matches.contains_id("oauth-issuer"), "oauth-issuer"),
             (matches.contains_id("drain"), "drain"),
             (matches.get_flag("console"), "console"),
+            (matches.contains_id("public-url"), "public-url"),
         ];
         alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
@@ -493,6 +493,10 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         return Err(Error::new(Code::InvalidArgument, why)
             .hint("add --tls-cert FILE and --tls-key FILE, or listen on 127.0.0.1 behind a proxy that has TLS"));
     }
+    let public_url = matches.get_one::<String>("public-url").map(|url| mcp::public_url(url)).transpose()?;
+    if public_url.is_some() && !has_console && !matches.contains_id("oauth-issuer") {
+        return Err(Error::new(Code::InvalidArgument, "--public-url needs --oauth-issuer or --console"));
+    }
     Ok(Some(mcp::Network {
         host,
         console: has_console,
@@ -503,7 +507,8 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         hosts,
         origins,
         key_required: matches.get_flag("require-key"),
-        sign_in: sign_in(matches)?,
+        sign_in: sign_in(matches, public_url.clone())?,
+        public_url,
         rate: matches.get_one("rate-limit").copied(),
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
         timeout: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
@@ -512,10 +517,9 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
 }
 
 /// Returns the settings for signing in, if an issuer is named.
-fn sign_in(matches: &ArgMatches) -> Result<Option<mcp::SignIn>> {
+fn sign_in(matches: &ArgMatches, url: Option<String>) -> Result<Option<mcp::SignIn>> {
     let Some(issuer) = matches.get_one::<String>("oauth-issuer") else { return Ok(None) };
     let list = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect();
-    let url = matches.get_one::<String>("public-url").cloned();
     mcp::SignIn::new(issuer, list("oauth-audience"), list("oauth-scope"), url).map(Some)
 }
 

@@ -38,7 +38,7 @@ mod tools;
 mod transport;
 mod words;
 
-pub use self::http::{Network, Origin, SignIn, serve_http};
+pub use self::http::{Network, Origin, SignIn, public_url, serve_http};
 pub use config::{AuditLog, Config, group_of, groups, tools_of};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use mcpkg_core::op::{Connection, Identity, InstallScope, Rate, Surface};

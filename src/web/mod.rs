@@ -17,6 +17,7 @@ mod graph;
 mod image;
 mod job;
 mod jobs;
+mod known;
 mod layout;
 mod link;
 mod live;
@@ -42,6 +43,7 @@ use routes::routes;
 use session::Sessions;
 
 pub use beside::Beside;
+pub use known::{find as known_console, page as request_page};
 pub use link::link;
 
 /// How long to wait for unfinished requests when the console ends.
@@ -84,6 +86,11 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let sessions = Sessions::new(context.clock.clone(), port)?;
     let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::default());
     let console = Arc::new(Console { context, is_read_only, sessions, passkeys, jobs, live, requests: None });
+    // A console that only shows cannot take a decision.
+    let _known = match is_read_only {
+        true => None,
+        false => known::announce(&console.context, &console.sessions.url()).ok(),
+    };
     listening(Links(Arc::clone(&console)))?;
     let ended = cancelled.clone();
     let server = axum::serve(listener, routes(console)).with_graceful_shutdown(cancelled.cancelled_owned());

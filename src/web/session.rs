@@ -98,12 +98,17 @@ impl Sessions {
         format!("{scheme}://{host}")
     }
 
+    /// Returns the address of the console on this machine.
+    pub fn url(&self) -> String {
+        format!("http://{}:{}", self.host, self.port)
+    }
+
     /// Makes a link that signs one browser in, once.
     pub fn link(&self) -> Result<String> {
         let token = hex::encode(&self.clock.secret()?);
         let expires = self.clock.now().saturating_add(LINK);
         self.inside().links.insert(sha256::hex(&token), expires);
-        Ok(format!("http://{}:{}/login?token={token}", self.host, self.port))
+        Ok(format!("{}/login?token={token}", self.url()))
     }
 
     /// Uses up a link. Returns the cookie of a new session, or `None` if the link was used before or has expired.

@@ -2,6 +2,7 @@
 
 mod beside;
 mod browser;
+mod by_url;
 mod chromium;
 mod decide;
 mod doors;

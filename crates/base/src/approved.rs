@@ -87,6 +87,9 @@ pub enum Kind {
     Passkey,
     /// When a passkey was last used, and its counter; the SHA-256 is that of the passkey. Nothing is allowed by it.
     PasskeyUse,
+    /// The address of a console in a browser on this machine, while it runs; the SHA-256 covers the address. Nothing is
+    /// allowed by it.
+    Console,
     /// A link that registers a passkey, made at a terminal, until it is used. The SHA-256 covers the link's token.
     PasskeyLink,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
@@ -123,9 +126,31 @@ impl Kind {
             Kind::ConsoleLink => "console-links",
             Kind::Passkey => "passkeys",
             Kind::PasskeyUse => "passkey-uses",
+            Kind::Console => "consoles",
             Kind::PasskeyLink => "passkey-links",
             Kind::SigstoreRoot => "sigstore-root",
         }
+    }
+}
+
+/// The name prefix of the folder that a process locks while its record counts.
+const HELD: &str = ".held-";
+
+/// A record that counts until this value is dropped.
+#[derive(Debug)]
+pub struct Held {
+    approved: Approved,
+    kind: Kind,
+    sha256: String,
+    lock: PathBuf,
+    _held: disk::FolderLock,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Ignore failures: without the lock, the record does not count any more.
+        let _ = self.approved.withdraw(self.kind, &self.sha256);
+        let _ = fs::remove_dir(&self.lock);
     }
 }
 
@@ -177,6 +202,25 @@ impl Approved {
     /// subject needs approval again.
     pub fn put_unsynced(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         disk::write_unsynced(&self.made(kind)?.join(sha256), note.to_string().as_bytes(), 0o600)
+    }
+
+    /// Writes a record that counts only while this process runs, or until the returned value is dropped.
+    pub fn hold(&self, kind: Kind, sha256: &str, note: &Value) -> Result<Held> {
+        let lock = self.made(kind)?.join(format!("{HELD}{sha256}"));
+        disk::make_private(&lock)?;
+        let held = disk::hold_folder(&lock);
+        self.put_unsynced(kind, sha256, note)?;
+        Ok(Held { approved: self.clone(), kind, sha256: sha256.to_owned(), lock, _held: held })
+    }
+
+    /// Returns the notes of the records whose processes run, in no particular order. Returns none if the system or disk
+    /// cannot lock folders.
+    pub fn held(&self, kind: Kind) -> Result<Vec<Value>> {
+        let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
+        let mut records = self.all(kind)?;
+        // A lock that can be taken belongs to a process that has ended.
+        records.retain(|(sha256, _)| disk::lock_folder(&folder.join(format!("{HELD}{sha256}"))).is_none());
+        Ok(records.into_iter().map(|(_, note)| note).collect())
     }
 
     /// Returns the folder for a kind of record; creates it if needed.
@@ -275,6 +319,14 @@ mod tests {
             assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
         }
+        // A record that is held counts until its process ends.
+        let held = approved.hold(Kind::Console, &sha256, &json!({ "address": "a" })).expect("held");
+        let is_held = |approved: &Approved| !approved.held(Kind::Console).expect("read").is_empty();
+        assert_eq!(is_held(&approved), cfg!(unix));
+        drop(held);
+        assert!(!is_held(&approved) && approved.all(Kind::Console).expect("read").is_empty());
+        approved.put(Kind::Console, &sha256, &json!({})).expect("left by a killed process");
+        assert!(!is_held(&approved));
         // A file that a killed process left unfinished is not a record. On Unix, the next write removes such a file.
         let begun = scratch.path().join("a/roots/.mcpkg-begun");
         fs::write(&begun, "{").expect("written");

@@ -20,7 +20,7 @@ use super::permits::Permits;
 use super::rate::Rate;
 use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
-use super::sign_in::SignIn;
+use super::sign_in::host_of;
 use super::sse_clients::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::mcp::Config;
@@ -86,7 +86,7 @@ impl App {
         let read_cache = Arc::new(ReadCache::new(&server.store, &config)?);
         let access_control = Arc::new(AccessControl::new(Arc::clone(&config), key_required, network.sign_in.clone()));
         let mut hosts = network.hosts.clone();
-        hosts.extend(network.sign_in.as_ref().and_then(SignIn::host));
+        hosts.extend(network.public_url.as_deref().and_then(host_of));
         let revocation = StreamRevocation::new(Box::new({
             let (read_cache, access_control) = (Arc::clone(&read_cache), Arc::clone(&access_control));
             move |grant, seen| access_control.holds(&read_cache, grant, seen)

@@ -33,4 +33,4 @@ mod tls;
 pub use network::Network;
 pub use origin::Origin;
 pub use serve::serve_http;
-pub use sign_in::SignIn;
+pub use sign_in::{SignIn, public_url};

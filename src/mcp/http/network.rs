@@ -27,6 +27,8 @@ pub struct Network {
     pub hosts: Vec<String>,
     /// The origins of web pages from other servers that may call this server.
     pub origins: Vec<Origin>,
+    /// The URL under which clients and browsers reach the server, without a slash at the end, if it is configured.
+    pub public_url: Option<String>,
     /// Whether an access key is required even if none was ever created.
     pub key_required: bool,
     /// The issuer whose tokens are accepted in addition to access keys.

@@ -137,9 +137,18 @@ async fn serve(
     };
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
     let local = listener.local_addr().map_err(unavailable)?;
+    let scheme = if app.network.tls.is_some() { "https" } else { "http" };
     if let Some(sign_in) = &app.network.sign_in {
-        let scheme = if app.network.tls.is_some() { "https" } else { "http" };
         sign_in.listens_at(format!("{scheme}://{local}"));
+    }
+    if app.console.is_some() {
+        // Browsers have no passkeys for IP addresses, so this machine is named. Another address has no name to guess.
+        let here = local.ip().is_loopback().then(|| format!("{scheme}://localhost:{}", local.port()));
+        // The console has no pages below a path.
+        let is_root = |url: &String| url.matches('/').count() == 2;
+        if let Some(url) = app.network.public_url.clone().or(here).filter(is_root) {
+            let _ = app.server.console.set(url);
+        }
     }
     listening(local)?;
     let stop = &drained(app, stop);

@@ -35,6 +35,27 @@ pub struct SignIn {
     url: Arc<OnceLock<String>>,
 }
 
+/// Checks the URL under which clients reach a server. Returns it without a slash at the end.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` if it is not a URL of a server.
+pub fn public_url(url: &str) -> Result<String> {
+    let url = url.trim_end_matches('/');
+    let is_plain = !url.contains(['?', '#', '"', '\\']) && !url.contains(char::is_whitespace);
+    if Url::parse(url).is_none() || !is_plain {
+        let why = format!("--public-url '{}' is not an http or https URL", url.escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why)
+            .hint("give the URL under which clients reach the server, without /mcp, such as https://mcp.example.com"));
+    }
+    Ok(url.to_owned())
+}
+
+/// Returns the host of a URL.
+pub(super) fn host_of(url: &str) -> Option<String> {
+    let url: http::Uri = url.parse().ok()?;
+    Some(url.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
+}
+
 impl std::fmt::Debug for SignIn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SignIn").field("issuer", &self.issuer.name()).finish_non_exhaustive()
@@ -55,14 +76,7 @@ impl SignIn {
         }
         let known = OnceLock::new();
         if let Some(url) = url {
-            let url = url.trim_end_matches('/');
-            let is_plain = !url.contains(['?', '#', '"', '\\']) && !url.contains(char::is_whitespace);
-            if Url::parse(url).is_none() || !is_plain {
-                return Err(wrong(format!("--public-url '{}' is not an http or https URL", url.escape_debug())).hint(
-                    "give the URL under which clients reach the server, without /mcp, such as https://mcp.example.com",
-                ));
-            }
-            let _ = known.set(url.to_owned());
+            let _ = known.set(url);
         }
         Ok(Self { issuer: Arc::new(Issuer::new(issuer)?), audiences, scopes, url: Arc::new(known) })
     }
@@ -79,12 +93,6 @@ impl SignIn {
     /// Sets the URL of the server if it was not configured.
     pub(super) fn listens_at(&self, url: String) {
         let _ = self.url.set(url);
-    }
-
-    /// Returns the host of the configured URL.
-    pub(super) fn host(&self) -> Option<String> {
-        let url: http::Uri = self.url.get()?.parse().ok()?;
-        Some(url.host()?.trim_start_matches('[').trim_end_matches(']').to_owned())
     }
 
     /// Checks a token that was sent to the endpoint with this path.

@@ -3,15 +3,21 @@
 //! In the protocol revisions with a handshake, the server asks during the call (elicitation/create). In revision
 //! 2026-07-28, the call ends with the question (`input_required`), and the client calls again with the answer. The call
 //! holds no thread, ticket or permit while a person decides.
+//!
+//! If the client opens pages, the question is the address of the request's page on a console. The call waits for the
+//! person's decision there.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitRequest, InputRequest, InputRequiredResult};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomNotification, ElicitRequest, InputRequest, InputRequiredResult,
+    ServerNotification,
+};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::read::blocking;
@@ -21,9 +27,10 @@ use crate::mcp::elicitation::{self, Answer};
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::tools::Tool;
+use crate::web;
 use mcpkg_base::error::Result;
 use mcpkg_core::consent::request;
-use mcpkg_core::op::{Context, Elicit};
+use mcpkg_core::op::{Connection, Context, Elicit};
 use mcpkg_store::consents::{Request, State};
 
 /// The key of the only question of a call.
@@ -32,6 +39,16 @@ const KEY: &str = "consent";
 /// How long a user may take to answer. The consent request itself stays open longer, so that the user can still approve
 /// it at the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// How long to wait for a person who opened a page, in the revision without a handshake. Clients wait less long for an
+/// answer there than for one that asked them something.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(45);
+
+/// How often to look whether a person has decided.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The notification that a person has decided on a page.
+const COMPLETE: &str = "notifications/elicitation/complete";
 
 /// Runs a tool for an agent. If it needs consent, the client asks its user.
 pub(super) async fn with_consent(
@@ -42,26 +59,33 @@ pub(super) async fn with_consent(
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
-    let operation = match tool.consent(config) {
-        Some(operation) if elicitation::is_trusted(config, request) => operation.to_owned(),
-        _ => return schedule::schedule(server, tool, arguments, config, request, schedule::Asking::default()).await,
+    let way = match tool.consent(config) {
+        Some(operation) => {
+            let operation = operation.to_owned();
+            elicitation::way(config, request, console(server, config, request).await).map(|way| (operation, way))
+        }
+        None => None,
     };
+    let Some((operation, way)) = way else {
+        return schedule::schedule(server, tool, arguments, config, request, schedule::Asking::default()).await;
+    };
+    let asking = Asking { server, operation: &operation, config, request };
     let era = era(request);
     let answered = match (era, request_state) {
         (Era::Modern, Some(state)) => {
             let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
-            let answer = elicitation::answer(result.unwrap_or(&Value::Null));
+            let answer = way.answer(result.unwrap_or(&Value::Null));
             let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
-            let asked = load(server, &operation, config, request, request_id).await?;
-            decide(server, &operation, config, request, asked, answer).await?;
+            let asked = asking.load(request_id).await?;
+            asking.decide(asked, answer, PAGE_TIMEOUT).await?;
             Some(request_id)
         }
         _ => None,
     };
     let (result, wanted) = attempt(server, tool.clone(), arguments.clone(), config, request, answered).await;
     let Some(wanted) = wanted.filter(|_| answered.is_none()) else { return result };
-    let asked = load(server, &operation, config, request, wanted).await?;
-    let question = elicitation::question(&asked);
+    let asked = asking.load(wanted).await?;
+    let question = way.question(&asked);
     if era == Era::Modern {
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
         let questions = BTreeMap::from([(KEY.to_owned(), question)]);
@@ -73,7 +97,7 @@ pub(super) async fn with_consent(
         () = server.ending.cancelled() => return result,
     };
     let answer = match answer {
-        Ok(answer) => elicitation::answer(&serde_json::to_value(answer).unwrap_or_default()),
+        Ok(answer) => way.answer(&serde_json::to_value(answer).unwrap_or_default()),
         Err(error) => {
             tracing::info!(%error, "the client did not ask its user");
             Answer::Nothing
@@ -82,8 +106,22 @@ pub(super) async fn with_consent(
     if answer == Answer::Nothing {
         return result;
     }
-    decide(server, &operation, config, request, asked, answer).await?;
+    asking.decide(asked, answer, ANSWER_TIMEOUT).await?;
     attempt(server, tool, arguments, config, request, Some(wanted)).await.0
+}
+
+/// Returns the address of a console whose pages the client can open: the server's own, or this user's console on this
+/// machine, if the client is on this machine too.
+async fn console(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> Option<String> {
+    if !elicitation::opens_pages(request) {
+        return None;
+    }
+    if let Some(own) = server.console.get() {
+        return Some(own.clone());
+    }
+    let context = context(server, config, request);
+    let find = move || web::known_console(&context.approved, context.database());
+    if config.connection == Connection::Stdio { blocking(find).await.ok().flatten() } else { None }
 }
 
 /// Runs the tool. If it needs consent, also returns the id of the consent request, unless the call has become a task:
@@ -107,42 +145,80 @@ async fn attempt(
     (result, wanted)
 }
 
-/// Returns the consent request for the client to show. Fails unless it comes from the same caller and is for the same
-/// operation.
-async fn load(
-    server: &Server,
-    operation: &str,
-    config: &Config,
-    request: &RequestContext<RoleServer>,
-    id: Uuid,
-) -> Result<Request, ErrorData> {
-    let context = context(server, config, request);
-    let found = blocking(move || request::waiting(&context, id, context.clock.now())).await?;
-    let found = found.map_err(|error| error_data(&error))?;
-    if found.operation == operation { Ok(found) } else { Err(not_asked()) }
+/// A call whose client asks its user.
+struct Asking<'a> {
+    server: &'a Server,
+    operation: &'a str,
+    config: &'a Config,
+    request: &'a RequestContext<RoleServer>,
 }
 
-/// Stores the user's answer to the question about the request `shown`.
-async fn decide(
-    server: &Server,
-    operation: &str,
-    config: &Config,
-    request: &RequestContext<RoleServer>,
-    shown: Request,
-    answer: Answer,
-) -> Result<(), ErrorData> {
-    let id = shown.uuid;
-    let state = load(server, operation, config, request, id).await?.state;
-    let context = context(server, config, request);
-    let decided = blocking(move || match answer {
-        // A person denied the request while the client's question was open. The next attempt returns that denial.
-        Answer::Yes if state == State::Denied => Ok(()),
-        Answer::Yes => request::approve(&context, &Request { state: State::Pending, ..shown }, None).map(drop),
-        Answer::No => request::deny(&context, id, None).map(drop),
-        Answer::Declined => request::decline(&context, id),
-        Answer::Nothing => Ok(()),
-    });
-    decided.await?.map_err(|error| error_data(&error))
+impl Asking<'_> {
+    fn context(&self) -> Context {
+        context(self.server, self.config, self.request)
+    }
+
+    /// Returns the consent request for the client to show. Fails unless it comes from the same caller and is for the
+    /// same operation.
+    async fn load(&self, id: Uuid) -> Result<Request, ErrorData> {
+        let context = self.context();
+        let found = blocking(move || request::waiting(&context, id, context.clock.now())).await?;
+        let found = found.map_err(|error| error_data(&error))?;
+        if found.operation == self.operation { Ok(found) } else { Err(not_asked()) }
+    }
+
+    /// Stores the user's answer to the question about the request `shown`. If the client opened a page, waits up to
+    /// `time` for the person's decision there.
+    async fn decide(&self, shown: Request, answer: Answer, time: Duration) -> Result<(), ErrorData> {
+        let id = shown.uuid;
+        let state = self.load(id).await?.state;
+        let context = self.context();
+        let decided = blocking(move || match answer {
+            // A person denied the request while the client's question was open. The next attempt returns that denial.
+            Answer::Yes if state == State::Denied => Ok(()),
+            Answer::Yes => request::approve(&context, &Request { state: State::Pending, ..shown }, None).map(drop),
+            Answer::No => request::deny(&context, id, None).map(drop),
+            Answer::Declined => request::decline(&context, id),
+            Answer::Opened | Answer::Nothing => Ok(()),
+        });
+        decided.await?.map_err(|error| error_data(&error))?;
+        if answer == Answer::Opened && self.wait(id, time).await {
+            self.complete(id).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until a person has decided on a request, or it ended, but at most for `time`. Returns whether that happened.
+    async fn wait(&self, id: Uuid, time: Duration) -> bool {
+        let waiting = async {
+            loop {
+                let context = self.context();
+                let found = blocking(move || request::waiting(&context, id, context.clock.now())).await;
+                if !matches!(found, Ok(Ok(Request { state: State::Pending, .. }))) {
+                    return;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            () = waiting => true,
+            () = tokio::time::sleep(time) => false,
+            () = self.request.ct.cancelled() => false,
+            () = self.server.ending.cancelled() => false,
+        }
+    }
+
+    /// Tells the client that it can close the page, in the revisions that have this notification.
+    async fn complete(&self, id: Uuid) {
+        if era(self.request) == Era::Modern {
+            return;
+        }
+        let params = json!({ "elicitationId": id.to_string() });
+        let complete = ServerNotification::CustomNotification(CustomNotification::new(COMPLETE, Some(params)));
+        if let Err(error) = self.request.peer.send_notification(complete).await {
+            tracing::debug!(%error, "the client was not notified");
+        }
+    }
 }
 
 fn context(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> Context {

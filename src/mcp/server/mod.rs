@@ -24,7 +24,7 @@ mod subscriptions;
 mod tasks;
 mod tools;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use rmcp::RoleServer;
 use rmcp::model::{Extensions, ProtocolVersion};
@@ -63,6 +63,8 @@ pub(super) struct Server {
     pub(super) tasks: Arc<Tasks>,
     /// Cancelled when the process is about to end, so that running calls stop.
     pub(super) ending: CancellationToken,
+    /// The address of the server's own console as browsers see it, if it has one. Set when the server listens.
+    pub(super) console: Arc<OnceLock<String>>,
 }
 
 impl Server {
@@ -87,6 +89,7 @@ impl Server {
             followed,
             tasks,
             ending: CancellationToken::new(),
+            console: Arc::default(),
         })
     }
 

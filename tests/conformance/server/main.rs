@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sse: false,
         hosts: Vec::new(),
         origins: Vec::new(),
+        public_url: None,
         sign_in: None,
         key_required: false,
         rate: None,
