@@ -4,14 +4,14 @@
 use serde_json::json;
 
 use super::{NO_SCRIPT, USUAL, console};
-use crate::support::{Screen, skipped};
+use crate::support::{Screen, morning, skipped};
 use crate::workflow::ask::{Ground, assert_gone, awaited};
 use crate::workflow::runs;
 
 /// Starts the console, goes to the list of workflows, opens the panel for the user's agent, and types a request.
 fn panel(ground: &Ground, does: &str) -> Option<Screen> {
     let mut command = ground.command(does);
-    command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]);
+    command.env("TERM", "xterm-256color").env("TZ", morning()).args(["console", "--ascii"]);
     let Some(mut screen) = Screen::start(USUAL, &command) else {
         skipped(NO_SCRIPT);
         return None;

@@ -21,7 +21,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Client, Scratch, Screen, skipped, typed_after};
+use crate::support::{Client, Scratch, Screen, morning, skipped, typed_after};
 use crate::workflow::runs::Ground;
 
 const USUAL: (u16, u16) = (100, 30);
@@ -35,7 +35,7 @@ fn console(scratch: &Scratch, arguments: &[&str]) -> Option<Screen> {
 
 /// Starts the console with a prepared command of `mcpkg`. Returns `None` if the test has to be skipped.
 fn started(mut command: Command, arguments: &[&str]) -> Option<Screen> {
-    command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]).args(arguments);
+    command.env("TERM", "xterm-256color").env("TZ", morning()).args(["console", "--ascii"]).args(arguments);
     let screen = Screen::start(USUAL, &command);
     if screen.is_none() {
         skipped(NO_SCRIPT);
@@ -126,7 +126,7 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
     let mut client = agent(&ground, "codex");
     crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
     let mut command = ground.scratch.command();
-    command.env("TERM", "dumb").env("TZ", "UTC").args(["console"]);
+    command.env("TERM", "dumb").env("TZ", morning()).args(["console"]);
     // Open the request, begin to deny it, deny it with a note, and check that the inbox is empty.
     let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\nn\nn 1\nuse another name\nd 1\ny\nx\n7\nq\n") else {
         return skipped(NO_SCRIPT);

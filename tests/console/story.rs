@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{NO_SCRIPT, read_to_the_end};
 use crate::support::api::Trouble;
-use crate::support::{Screen, eventually, skipped};
+use crate::support::{Screen, eventually, morning, skipped};
 use crate::workflow::{ask, runs};
 
 const SIZE: (u16, u16) = (90, 30);
@@ -91,7 +91,7 @@ fn docs_show_the_story_of_a_workflow() {
     std::fs::write(scratch.path().join("notes/proposal"), json!({ "yaml": DRAFT }).to_string()).expect("a note");
     let start = || {
         let mut command = ground.command("");
-        command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]);
+        command.env("TERM", "xterm-256color").env("TZ", morning()).args(["console", "--ascii"]);
         Screen::start(SIZE, &command)
     };
     let Some(mut screen) = start() else { return skipped(NO_SCRIPT) };

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{NO_SCRIPT, USUAL};
-use crate::support::{Scratch, Screen, skipped};
+use crate::support::{Scratch, Screen, morning, skipped};
 
 const ENTERS: &str = "\u{1b}[?1049h";
 const LEAVES: &str = "\u{1b}[?1049l";
@@ -31,7 +31,7 @@ fn shell(scratch: &Scratch, line: &str) -> Option<Screen> {
     for (name, value) in plain.get_envs() {
         command.env(name, value.unwrap_or_default());
     }
-    command.env("TERM", "xterm-256color").env("TZ", "UTC").current_dir(scratch.path());
+    command.env("TERM", "xterm-256color").env("TZ", morning()).current_dir(scratch.path());
     let screen = Screen::start(USUAL, &command);
     if screen.is_none() {
         skipped(NO_SCRIPT);

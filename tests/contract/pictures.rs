@@ -10,7 +10,7 @@ use anstyle_svg::Term;
 use regex::Regex;
 use serde_json::json;
 
-use crate::support::{BINARY, Client, Scratch, Screen, skipped, typed_on};
+use crate::support::{BINARY, Client, Scratch, Screen, morning, skipped, typed_on};
 use crate::workflow::runs::Ground;
 
 const COLUMNS: u16 = 100;
@@ -234,7 +234,7 @@ fn docs_of_the_console_are_current() {
     let update = json!({ "name": "update_prompt", "arguments": { "name": "review", "content": text } });
     codex.result("tools/call", update);
     let mut command = scratch.command();
-    command.env("TERM", "xterm-256color").env("TZ", "UTC").arg("console");
+    command.env("TERM", "xterm-256color").env("TZ", morning()).arg("console");
     let Some(mut screen) = Screen::start((90, 24), &command) else {
         return skipped("there is no script of util-linux");
     };

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use super::seed::{runs_all, seed};
 use super::{BINARY, eventually};
@@ -63,6 +64,15 @@ pub fn command_lines() -> impl Iterator<Item = String> {
 /// Returns the number of processes whose arguments contain this text.
 pub fn running(text: &str) -> usize {
     command_lines().filter(|line| line.contains(text)).count()
+}
+
+/// Returns a value for `TZ` with which it is between nine and ten in the morning now. What expires some hours later then
+/// expires on the same day, so that a console shows only its time.
+pub fn morning() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
+    let hour = since.as_secs() / 3600 % 24;
+    // POSIX counts the hours to the west.
+    format!("TEST{}", hour.cast_signed() - 9)
 }
 
 /// Sends a signal, such as `TERM`, to a process that the test started.

@@ -31,7 +31,7 @@ pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
 pub use machine::{
     Mount, Random, as_bound_user, command_lines, finds, free_space, ignores_hangups, is_root, kill_stride, memory,
-    reset_peak, running, signal, sockets, tool,
+    morning, reset_peak, running, signal, sockets, tool,
 };
 pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;

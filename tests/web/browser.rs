@@ -8,7 +8,7 @@ use std::process::Command;
 use regex::Regex;
 
 use crate::support::http::{Response, read_response};
-use crate::support::{DEADLINE, Request, Screen};
+use crate::support::{DEADLINE, Request, Screen, morning};
 
 pub struct Browser {
     pub terminal: Screen,
@@ -30,7 +30,7 @@ pub struct Form {
 impl Browser {
     /// Starts `mcpkg console --web` and opens its link; `None` if the machine lacks the program `script` of util-linux.
     pub fn start(mut command: Command, arguments: &[&str]) -> Option<Self> {
-        command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--web"]).args(arguments);
+        command.env("TERM", "xterm-256color").env("TZ", morning()).args(["console", "--web"]).args(arguments);
         let terminal = Screen::start((220, 40), &command)?;
         let mut browser = Self { terminal, host: String::new(), cookie: String::new() };
         let link = browser.link(0);
