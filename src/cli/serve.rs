@@ -33,8 +33,9 @@ const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs
     mcpkg serves only clients on this machine. With --oauth-issuer, a request needs a key or a token of that issuer.";
 
 /// Options that only the long help shows.
-const RARE: [&str; 21] = [
+const RARE: [&str; 22] = [
     "drain",
+    "otlp",
     "audit-log-size",
     "audit-log-keep",
     "audit-required",
@@ -304,6 +305,12 @@ fn arguments() -> Command {
                 .help("Number of older audit logs to keep, FILE.1 to FILE.N [default: 10]"),
         )
         .arg(
+            Arg::new("otlp")
+                .long("otlp")
+                .action(ArgAction::SetTrue)
+                .help("Send a span for each call, and metrics, to the receiver in OTEL_EXPORTER_OTLP_ENDPOINT"),
+        )
+        .arg(
             Arg::new("audit-required")
                 .long("audit-required")
                 .action(ArgAction::SetTrue)
@@ -416,7 +423,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),
         front: !matches.get_flag("no-front"),
         audit_log: audit_log(matches),
-        telemetry: telemetry(output),
+        telemetry: telemetry(matches)?,
     };
     let store = globals.open()?;
     recover(&Context::shell(crate::DOMAINS, store.clone(), globals.selection()));
@@ -451,13 +458,13 @@ fn audit_log(matches: &ArgMatches) -> Option<mcp::AuditLog> {
     })
 }
 
-/// Returns where traces and metrics are sent. Invalid settings do not stop the server: they may be meant for other
-/// programs.
-fn telemetry(output: &Output) -> Option<mcp::Telemetry> {
-    mcp::Telemetry::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
-        output.warning(&format!("{}; no traces and metrics are sent", error.message()));
-        None
-    })
+/// Returns where traces and metrics are sent. The variables alone send nothing: an agent that has them for its own telemetry
+/// passes them on to the servers that it starts.
+fn telemetry(matches: &ArgMatches) -> Result<Option<mcp::Telemetry>> {
+    match matches.get_flag("otlp") {
+        true => mcp::Telemetry::read(|name| std::env::var(name).ok()),
+        false => Ok(None),
+    }
 }
 
 /// Returns the network settings, if the flags ask for a network server.

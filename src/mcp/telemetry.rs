@@ -28,16 +28,24 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Reads the variables. Returns `None` if they name no endpoint, or turn telemetry off.
+    /// Reads the variables. Returns `None` if they turn telemetry off.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT`, which names the variable, and never its value.
+    /// `E_INVALID_ARGUMENT`, which names the variable that is invalid or missing, and never its value.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>> {
         let variable =
             |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let is_disabled = variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-        let Some(endpoint) = variable(ENDPOINT).filter(|_| !is_disabled && cfg!(feature = "otlp")) else {
+        if is_disabled {
             return Ok(None);
+        }
+        if cfg!(not(feature = "otlp")) {
+            return Err(Error::new(Code::InvalidArgument, "This build of mcpkg cannot send traces and metrics")
+                .hint("build it with the cargo feature `otlp`"));
+        }
+        let Some(endpoint) = variable(ENDPOINT) else {
+            return Err(Error::new(Code::InvalidArgument, format!("{ENDPOINT} is not set"))
+                .hint(format!("set it to the receiver: {ENDPOINT}=http://127.0.0.1:4318")));
         };
         let Some(base) = Url::parse(&endpoint) else {
             let why = "it must be an http or https URL without a user name, such as http://127.0.0.1:4318";
@@ -102,14 +110,10 @@ mod tests {
 
     #[test]
     fn the_standard_variables_say_where_and_as_what() {
-        for off in [
-            &[][..],
-            &[(ENDPOINT, " ")],
-            &[(HEADERS, "a=b")],
-            &[(ENDPOINT, "http://127.0.0.1:4318"), ("OTEL_SDK_DISABLED", "True")],
-        ] {
-            assert!(read(off).unwrap().is_none(), "{off:?}");
+        for missing in [&[][..], &[(ENDPOINT, " ")], &[(HEADERS, "a=b")]] {
+            assert_eq!(read(missing).unwrap_err().message(), "OTEL_EXPORTER_OTLP_ENDPOINT is not set", "{missing:?}");
         }
+        assert!(read(&[(ENDPOINT, "http://127.0.0.1:4318"), ("OTEL_SDK_DISABLED", "True")]).unwrap().is_none());
         let given = read(&[
             (ENDPOINT, "http://127.0.0.1:4318/otel/"),
             (HEADERS, "authorization=Bearer%20hunter2, x-scope = a=b "),

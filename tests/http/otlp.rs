@@ -56,6 +56,7 @@ impl Collector {
     /// Makes a server that `command` starts send its spans here.
     fn serve(&self, command: &mut Command) {
         command
+            .arg("--otlp")
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", self.address))
             .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hunter2")
             .env("OTEL_SERVICE_NAME", "prompts")
@@ -429,24 +430,34 @@ fn a_receiver_that_refuses_is_reported_once() {
 }
 
 #[test]
-fn nothing_is_sent_if_the_variables_say_so_or_are_invalid() {
+fn nothing_is_sent_unless_a_person_asks_for_it() {
     let Some(scratch) = scratch() else { return };
     let collector = Collector::start(Mood::Takes);
-    for (variable, value, told) in [
-        ("OTEL_SDK_DISABLED", "true", ""),
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "OTEL_EXPORTER_OTLP_PROTOCOL is invalid"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "hunter2:4317", "OTEL_EXPORTER_OTLP_ENDPOINT is invalid"),
-    ] {
-        let stderr = scratch.path().join("stderr");
-        let mut command = scratch.command();
-        collector.serve(command.arg("serve"));
-        command.env(variable, value);
-        let log = Stdio::from(std::fs::File::create(&stderr).expect("a file"));
-        let mut client = Client::spawn_logging(&mut command, log).shake_hands("2025-06-18");
+    // An agent's own variables reach the servers that it starts.
+    let (mut inherited, mut disabled) = (scratch.command(), scratch.command());
+    collector.serve(disabled.arg("serve"));
+    disabled.env("OTEL_SDK_DISABLED", "true");
+    inherited.arg("serve").env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", collector.address));
+    for mut command in [inherited, disabled] {
+        let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
         client.result("prompts/get", json!({ "name": "review" }));
         client.finish();
-        let found = std::fs::read_to_string(&stderr).expect("the log");
-        assert!(found.contains(told) && !found.contains("hunter2"), "{found}");
     }
     assert!(collector.received.try_recv().is_err(), "nothing was sent");
+}
+
+#[test]
+fn invalid_variables_are_named_without_their_values() {
+    let Some(scratch) = scratch() else { return };
+    let collector = Collector::start(Mood::Takes);
+    for (variable, value, why) in [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "OTEL_EXPORTER_OTLP_PROTOCOL is invalid"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "hunter2:4317", "OTEL_EXPORTER_OTLP_ENDPOINT is invalid"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "", "OTEL_EXPORTER_OTLP_ENDPOINT is not set"),
+    ] {
+        let mut command = scratch.command();
+        collector.serve(command.arg("serve"));
+        let ran = scratch.finish(command.env(variable, value));
+        assert!(ran.status == 2 && ran.stderr.contains(why) && !ran.stderr.contains("hunter2"), "{ran}");
+    }
 }
