@@ -168,7 +168,7 @@ mod tests {
     /// Returns a log whose queue nobody writes to the disk, and the queue.
     fn stuck(required: bool) -> (CallLog, Receiver<Job>) {
         let (jobs, queue) = channel();
-        (CallLog { jobs, state: Arc::default(), required, thread: Mutex::default() }, queue)
+        (CallLog { jobs, state: Arc::default(), required, thread: Mutex::default(), place: None }, queue)
     }
 
     fn fill(log: &CallLog) {
