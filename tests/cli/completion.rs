@@ -133,6 +133,7 @@ fn every_argument_that_takes_a_name_completes_it() {
         "create_prompt name",
         "create_resource name",
         "create_access_key name",
+        "add_passkey name",
         "add_mcp_server name",
         "create_toolset name",
         "add_registry name",

@@ -188,7 +188,7 @@ fn the_trail_says_what_a_request_was_before_its_denial() {
         changes.iter().map(|change| format!("{} -> {}", change.before, change.after)).collect()
     };
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id, State::Pending, None).expect("approved");
+    approve(&person(&context), id).expect("approved");
     request::deny(&person(&context), id, None).expect("taken back");
     assert_eq!(newest(), ["approved -> denied"]);
     request::deny(&person(&context), id, Some("not now")).expect("a later note");

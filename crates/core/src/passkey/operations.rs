@@ -8,9 +8,16 @@ use super::record::{Invitation, Passkey, check_free};
 use super::site::Site;
 use crate::consent::GROUP;
 use crate::names;
-use crate::op::{Body, Caller, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Caller, Confirmation, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
+use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::{Code, Error, Result};
+
+/// Shell completion for the names of passkeys.
+const PASSKEYS: Names = Names::Stored(|typed| {
+    let all = Passkey::all(&Approved::of_user())?;
+    Ok(typed.matching(all.into_iter().map(|passkey| passkey.name)))
+});
 
 /// Add a passkey
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -101,6 +108,7 @@ impl Operation for List {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Name of the passkey
+    #[arg(add = PASSKEYS)]
     name: String,
 }
 
