@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::support::issuer::Issuer;
 use crate::support::tokens::Signer;
 use crate::support::{Http, Request, Scratch, eventually, http};
+use crate::workflow::runs;
 
 const URL: &str = "https://mcp.example";
 
@@ -293,6 +294,37 @@ fn invalid_documents_of_an_issuer_are_refused() {
     assert_eq!(status(), 503, "an error");
     ground.issuer.publish(&[&ground.signer]);
     assert_eq!(status(), 200);
+}
+
+#[test]
+fn a_token_never_counts_as_a_persons_yes() {
+    let runs = runs::Ground::new();
+    runs.scratch.ok(&["access", "rule", "add", "--claim", "groups=platform", "--execute"]);
+    let made = runs.scratch.json(&["access", "create", "trusted", "--execute", "--consent"]);
+    let signer = Signer::p256("one");
+    let issuer = Issuer::start(&[&signer]);
+    let server = Ground::serve(&runs.scratch, &issuer, &["--public-url", URL]);
+    let claims = issuer.claims(&format!("{URL}/mcp"), 300, json!({ "groups": ["platform"] }));
+    let (key, token) = (made["key"].as_str().expect("a key"), signer.token(&claims));
+    let ask = |bearer: &str, params: Value| {
+        let asks = |message: &mut Value| {
+            message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                json!({ "elicitation": { "form": {} } });
+        };
+        server.send(&with(http::modern("/mcp", "tools/call", params).edited(asks), bearer)).message()["result"].take()
+    };
+    let mut params = json!({ "name": "execute", "arguments": runs::create() });
+    // The user trusts the clients with this key to ask.
+    let asked = ask(key, params.clone());
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let refused = ask(&token, params.clone());
+    assert_eq!(runs::code(&refused["structuredContent"]), "E_CONSENT_REQUIRED", "{refused}");
+    // Neither does an answer to a question that the other client was asked.
+    params["requestState"] = asked["requestState"].clone();
+    params["inputResponses"] = json!({ "consent": { "action": "accept", "content": { "approve": true } } });
+    let refused = ask(&token, params);
+    assert_ne!(runs::code(&refused["structuredContent"]), "ok", "{refused}");
+    assert_eq!(runs.changes(), 0);
 }
 
 #[test]
