@@ -145,6 +145,7 @@ impl App {
 
     fn set(&mut self, pointer: String, value: Option<String>, new_input: bool, tasks: &mut Vec<Task>) {
         if let Some(editor) = self.open_editor() {
+            editor.wanted.get_or_insert_with(|| pointer.clone());
             tasks.push(Task::Work(editor.version(), editor.text(), Work::Set { pointer, value, new_input }));
         }
     }
@@ -379,6 +380,8 @@ impl App {
 
 /// Moves the cursor of the focused half.
 fn step(editor: &mut Editor, by: isize) {
+    // The row that the user selects now stays selected when the result of an earlier change arrives.
+    editor.wanted = None;
     match editor.half {
         Half::Form => editor.step(by),
         Half::Yaml => {

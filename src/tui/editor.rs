@@ -289,6 +289,7 @@ impl Editor {
     }
 
     pub fn moved(&mut self, movement: CursorMove) {
+        self.wanted = None;
         self.buffer.move_cursor(movement);
         self.follow();
     }

@@ -59,8 +59,8 @@ pub enum Edited {
     Checked(Result<Vec<Finding>>),
     Described(Fields),
     Planned(Vec<Line>),
-    /// A value was set: its pointer, and the new text.
-    Set(String, Result<String>),
+    /// A value was set. Contains the new text.
+    Set(Result<String>),
     /// Suggestions for a spot, or the values of a provider: the answer to the request with this number.
     Picked(u64, Result<Picker>),
     /// Describes how saving would change what the workflow does.

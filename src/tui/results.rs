@@ -34,13 +34,12 @@ impl App {
                     difference.splice(0..0, lines);
                 }
             }
-            Edited::Set(pointer, Ok(text)) if is_current => {
-                editor.wanted.get_or_insert(pointer);
+            Edited::Set(Ok(text)) if is_current => {
                 editor.replace(&text);
                 let has_plan = editor.has_plan || editor.lower == Lower::Plan;
                 tasks.push(Task::Check(editor.version(), editor.text(), has_plan));
             }
-            Edited::Set(_, Err(error)) => {
+            Edited::Set(Err(error)) => {
                 editor.wanted = None;
                 self.fail(&error, None);
             }

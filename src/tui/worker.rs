@@ -171,8 +171,7 @@ fn newest<T>(queue: &Receiver<T>) -> Option<T> {
 fn worked(context: &Context, text: &str, work: Work) -> Edited {
     match work {
         Work::Set { pointer, value, new_input } => {
-            let set = document::set(context, text, &pointer, value.as_deref(), new_input);
-            Edited::Set(pointer, set)
+            Edited::Set(document::set(context, text, &pointer, value.as_deref(), new_input))
         }
         Work::Suggest { spot, words, number } => {
             Edited::Picked(number, picker::suggested(context, text, &spot, &words))

@@ -1,6 +1,7 @@
 //! Tests long work over HTTP: progress messages, cancellation, and clients that lose their connection.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::support::{Http, Request, Scratch, eventually, http};
 const NOTICED: usize = 1000;
 
 /// Enough commands to cancel a deploy before it ends.
-const COMMANDS: usize = 2000;
+const COMMANDS: usize = 3000;
 
 /// A project with many commands and one rule, the folder to deploy them to, and a server.
 struct Ground {
@@ -118,6 +119,12 @@ fn a_request_of_the_newest_revision_is_cancelled_by_closing_its_connection() {
     let events = ground.server.open(&modern(&ground.confirmed()));
     begun(&events);
     ground.server.paused(|| drop(events));
+    // For a second, the server waits for an answer that may come soon: its client may only have stopped sending. Most of
+    // that time passes while the deploy does not go on.
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(50));
+        ground.server.paused(|| std::thread::sleep(Duration::from_millis(1100)));
+    }
     ground.undone();
 }
 
@@ -223,7 +230,7 @@ fn an_id_stays_in_use_until_its_request_has_ended() {
             assert_eq!(server.send(&http::message("/mcp", &told).with("Mcp-Session-Id", &session)).status, 202);
             let resumed =
                 server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session).with("Last-Event-ID", &last));
-            assert_eq!(resumed.messages(std::time::Duration::from_secs(10)), Vec::<Value>::new());
+            assert_eq!(resumed.messages(Duration::from_secs(10)), Vec::<Value>::new());
             assert_eq!(resumed.raw(), None, "it ends");
             Ok(())
         })
@@ -257,7 +264,7 @@ fn a_stream_resumes_where_it_broke_off() {
     let third = server.open(&listen());
     list_changed(third.message());
     let fourth = server.open(&listen());
-    assert_eq!(fourth.messages(std::time::Duration::from_millis(300)), Vec::<Value>::new());
+    assert_eq!(fourth.messages(Duration::from_millis(300)), Vec::<Value>::new());
     changed("e");
     list_changed(fourth.message());
 }

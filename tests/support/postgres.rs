@@ -208,7 +208,9 @@ impl Server {
     pub fn end_connections(&self, address: &str) {
         self.query_of(
             address,
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            // A connection may end by itself in the meantime, which is a warning.
+            "SET client_min_messages = error;
+             SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
               WHERE datname = current_database() AND pid <> pg_backend_pid()",
         );
     }

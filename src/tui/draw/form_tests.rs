@@ -131,7 +131,7 @@ fn a_value_of_the_form_is_typed_picked_and_taken_out() {
     };
     assert_eq!((pointer.as_str(), value.as_deref()), ("/steps/0/with/region", Some("inputs.region")));
     let fixed = text.replace("regoin", "region");
-    let tasks = answer(&mut app, Edited::Set(pointer.clone(), Ok(fixed.clone())));
+    let tasks = answer(&mut app, Edited::Set(Ok(fixed.clone())));
     assert!(open(&app).text() == fixed && matches!(tasks[..], [Task::Check(..)]));
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(open(&app).text(), *text, "it is one step of undo");
@@ -159,12 +159,34 @@ fn a_value_of_the_form_is_typed_picked_and_taken_out() {
 }
 
 #[test]
+fn a_row_that_is_selected_while_a_value_is_set_stays_selected() {
+    let mut app = planned();
+    picks(&mut app);
+    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Char('g'));
+    let first = open(&app).chosen.clone();
+    assert_ne!(first, "/steps/0/with/region");
+    let (text, fields) = (open(&app).text().replace("regoin", "region"), open(&app).fields.clone());
+    answer(&mut app, Edited::Set(Ok(text)));
+    answer(&mut app, Edited::Described(fields.clone()));
+    assert_eq!(open(&app).chosen, first);
+    // Without a key in between, the row of the value is selected.
+    let mut app = planned();
+    picks(&mut app);
+    press(&mut app, KeyCode::Enter);
+    let text = open(&app).text().replace("regoin", "region");
+    answer(&mut app, Edited::Set(Ok(text)));
+    answer(&mut app, Edited::Described(fields));
+    assert_eq!(open(&app).chosen, "/steps/0/with/region");
+}
+
+#[test]
 fn an_answer_for_an_older_text_is_dropped() {
     let mut app = planned();
     let old = open(&app).version();
     press(&mut app, KeyCode::Char('f'));
     let text = open(&app).text();
-    app.update(Message::Edited(old, Edited::Set("/steps/0".to_owned(), Ok("workflow: other\n".to_owned()))));
+    app.update(Message::Edited(old, Edited::Set(Ok("workflow: other\n".to_owned()))));
     app.update(Message::Edited(old, Edited::Checked(Ok(Vec::new()))));
     assert!(open(&app).text() == text && !open(&app).is_checked);
     assert!(frame(&mut app, 80, 24).contains("the value was not set"));
