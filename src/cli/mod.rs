@@ -272,8 +272,8 @@ const NAMED: usize = 4;
 
 /// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because
 /// mcpkg's commands begin with a noun. After a noun, as in `gate list`, it suggests only commands of that noun, unless
-/// just one command of any noun ends with the word. If the noun has a command with a synonym, as for `catalog add`, the
-/// hint suggests that one instead.
+/// just one command of any noun ends with the word. If the noun has a command that means the same, the hint suggests this
+/// command instead: `catalog import` for `catalog add`.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };

@@ -458,8 +458,8 @@ fn audit_log(matches: &ArgMatches) -> Option<mcp::AuditLog> {
     })
 }
 
-/// Returns where traces and metrics are sent. The variables alone send nothing: an agent that has them for its own telemetry
-/// passes them on to the servers that it starts.
+/// Returns where to send traces and metrics. Without `--otlp`, mcpkg ignores the variables: agents that have them for their
+/// own telemetry pass them on to the servers that they start.
 fn telemetry(matches: &ArgMatches) -> Result<Option<mcp::Telemetry>> {
     match matches.get_flag("otlp") {
         true => mcp::Telemetry::read(|name| std::env::var(name).ok()),

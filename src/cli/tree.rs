@@ -78,7 +78,7 @@ pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
     shell_operations().filter(ends)
 }
 
-/// Words that users may expect for the same action. Most nouns have only one command of each row.
+/// Words that mean the same action to users, one action in each row. Most nouns have only one command from each row.
 const SYNONYMS: [&[&str]; 4] = [
     &["add", "create", "import", "init", "new"],
     &["delete", "remove", "revoke", "rm", "uninstall", "unset"],

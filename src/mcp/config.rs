@@ -63,7 +63,7 @@ pub struct Config {
     pub front: bool,
     /// The file that gets a line about each call, if there is one.
     pub audit_log: Option<AuditLog>,
-    /// Where traces and metrics are sent, if anywhere.
+    /// Where to send traces and metrics. `None` if they are not sent.
     pub telemetry: Option<Telemetry>,
 }
 

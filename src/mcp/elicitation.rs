@@ -24,7 +24,7 @@ pub(super) enum Answer {
     Yes,
     /// The user submitted the form and chose no.
     No,
-    /// The client opened the page. The person decides there.
+    /// The client has opened the page, where the person decides.
     Opened,
     /// The client declined. Some clients do so without asking anybody.
     Declined,
@@ -37,7 +37,7 @@ pub(super) enum Answer {
 pub(super) enum Way {
     /// With a form. mcpkg accepts the answer.
     Form,
-    /// With the request's page on the console at this address (SEP-1036). The person decides there.
+    /// With the request's page on the console at this address (SEP-1036), where the person decides.
     Page(String),
 }
 

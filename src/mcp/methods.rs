@@ -47,7 +47,7 @@ const SHAPES: &[Shape] = &[
     ("logging/setLevel", &[("level", Json::Text, true)]),
 ];
 
-/// Returns a method of MCP as text that lives forever; `None` if there is no such method.
+/// Returns an MCP method as a static string. `None` if there is no such method.
 pub(super) fn known(method: &str) -> Option<&'static str> {
     SHAPES.iter().map(|(known, _)| *known).find(|known| *known == method)
 }

@@ -17,9 +17,9 @@ const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 pub struct Telemetry {
     pub(super) traces: Url,
     pub(super) metrics: Url,
-    /// The headers of each request. They may be secrets, and their values are never shown.
+    /// The headers of each request. Their values may be secrets, so mcpkg never shows them.
     pub(super) headers: HeaderMap,
-    /// The attributes of this process.
+    /// The attributes that describe this server.
     pub(super) resource: Vec<(String, String)>,
     /// How long to collect spans before they are sent.
     pub(super) delay: Duration,
@@ -31,7 +31,7 @@ impl Telemetry {
     /// Reads the variables. Returns `None` if they turn telemetry off.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT`, which names the variable that is invalid or missing, and never its value.
+    /// `E_INVALID_ARGUMENT` if a variable is invalid or missing. The error names the variable, but never its value.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>> {
         let variable =
             |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
@@ -56,9 +56,9 @@ impl Telemetry {
         }
         let mut headers = HeaderMap::new();
         for (name, value) in pairs(HEADERS, variable(HEADERS))? {
-            let name = HeaderName::try_from(name).map_err(|_| invalid(HEADERS, "a name is not that of a header"))?;
+            let name = HeaderName::try_from(name).map_err(|_| invalid(HEADERS, "it contains an invalid header name"))?;
             let mut value =
-                HeaderValue::try_from(value).map_err(|_| invalid(HEADERS, "a value cannot be sent in a header"))?;
+                HeaderValue::try_from(value).map_err(|_| invalid(HEADERS, "it contains an invalid header value"))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }

@@ -37,7 +37,7 @@ impl At {
         };
         let query = Fields::parse(query.as_bytes());
         let place = address::place(kind, &query)?;
-        // A page shows Markdown rendered, unless another view is asked for.
+        // A page renders Markdown unless the address names another view.
         let is_item = matches!(place, Place::Prompt(_) | Place::Skill(_) | Place::Resource(_));
         let view = query.number("view").unwrap_or(if is_item { RENDERED } else { 0 });
         let rows = query.number("rows").unwrap_or(ROWS).clamp(2, MOST);

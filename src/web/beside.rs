@@ -27,7 +27,7 @@ impl Beside {
     /// Returns the console of a server with these host names. `is_secure` says whether browsers reach the server over
     /// TLS. The console ends when the context is cancelled.
     ///
-    /// `requests` returns what the server has answered, for the page of its health.
+    /// `requests` returns a chart of the requests that the server has answered, for the health page.
     pub fn new(context: Context, hosts: Vec<String>, is_secure: bool, requests: Requests) -> Result<Self> {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
         let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::<Live>::default());

@@ -8,7 +8,7 @@ use mcpkg_console::screen::Span;
 use super::graph::class;
 use super::text::{shown, span};
 
-/// The width of a chart in the units of its picture, which is as wide as its column.
+/// The width of a bar's picture in its own units. The browser stretches the picture to the width of its column.
 const WHOLE: u64 = 1000;
 
 /// The shortest bar that can be seen.

@@ -28,8 +28,8 @@ const LARGEST: usize = 32 << 20;
 /// The largest form, in bytes, at an address that needs no session, such as the one for signing in.
 const SMALL: usize = 8 << 10;
 
-/// The content security policy: what a page may load, and where its forms may go. The only script is the console's own,
-/// and it cannot make elements or scripts from text.
+/// The content security policy: what a page may load, and where its forms may go. Only the console's own scripts run,
+/// and they cannot make elements or scripts from text.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
@@ -118,7 +118,7 @@ fn is_from_own_page(headers: &HeaderMap, own: &str) -> bool {
 
 /// Checks a request, and adds the headers of every answer.
 pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
-    // Where a person who signs in goes on.
+    // The page to open after signing in.
     let to = (request.method() == Method::GET).then(|| request.uri().to_string());
     let mut response = match admit(&console.sessions, request).await {
         Ok(request) => next.run(request).await,

@@ -8,7 +8,7 @@ use mcpkg_console::screen::Line;
 use super::text::lines;
 use super::{chart, graph, markdown};
 
-/// Draws a text. Each figure is drawn in the place of the lines that say the same.
+/// Draws a text. Each figure replaces the lines that say the same.
 pub fn text(text: &[Line], figures: &[Figure]) -> Markup {
     let ends = std::iter::once(0).chain(figures.iter().map(|figure| figure.instead_of.end));
     let last = figures.last().map_or(0, |figure| figure.instead_of.end);

@@ -12,11 +12,11 @@ use super::address;
 use super::layout::{Layout, Spot, WIDTH};
 use super::text::shown;
 
-/// The height of a line of text, and the space around it in a box.
+/// The height of a line of text, and the space between the text and the edge of its box.
 const LINE: usize = 18;
 const PAD: usize = 12;
 
-/// How many characters fit in a line of a box, and how many lines a name may take.
+/// The number of characters that fit in a line of a box, and the maximum number of lines of a name.
 const CHARS: usize = 26;
 const LINES: usize = 3;
 
@@ -72,7 +72,7 @@ fn picture(graph: &Graph, words: &[Words], layout: &Layout, size: &str) -> Marku
     }
 }
 
-/// Draws a box. It is a picture of its own, which cuts off what does not fit.
+/// Draws a box. The box is an SVG element of its own, so that text which does not fit is cut off.
 fn step(step: &Step, words: &Words, place: &Spot) -> Markup {
     let at = |line: usize| PAD + line * LINE + LINE - 5;
     let end = at(words.id.len() + words.command.len());
@@ -92,8 +92,8 @@ fn step(step: &Step, words: &Words, place: &Spot) -> Markup {
     }
 }
 
-/// Draws the shape of a state, so that it can be told without colours: a filled circle is done, a triangle failed, a
-/// diamond is uncertain, a ring is under way, and a line has not begun.
+/// Draws the shape of a state, so that you can tell states apart without colours: a filled circle is done, a triangle has
+/// failed, a diamond is uncertain, a ring is under way, and a line has not begun.
 fn mark(state: &str, x: usize, y: usize) -> Markup {
     let (word, tone) = sign(state);
     let (left, right, up, down) = (x - 6, x + 6, y - 6, y + 6);
@@ -117,7 +117,7 @@ pub fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Breaks a text into lines of a box. What does not fit in [`LINES`] lines is cut off.
+/// Breaks a text into lines of a box. Cuts off the text that does not fit in [`LINES`] lines.
 fn wrapped(text: &str) -> Vec<String> {
     let text = Span::plain(text);
     let (mut lines, mut width) = (vec![String::new()], 0);

@@ -19,7 +19,7 @@ use super::console::{Console, blocking};
 use super::page;
 use super::session::Session;
 
-/// Returns the address of an image: a resource of the selected project.
+/// Returns the console's address for an image. `uri` is a resource of the selected project.
 pub fn address(uri: &str) -> String {
     with("/image", &[("uri", uri)])
 }

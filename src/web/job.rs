@@ -82,8 +82,8 @@ impl Job {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns everything that decides what a yes to a question means: the command, the question with its number, and all
-    /// lines that it quotes.
+    /// Returns everything that determines what a yes to a question means: the job's id and command, the question with its
+    /// number, and all lines that it quotes.
     pub fn whole(&self, question: &Question) -> String {
         let lines: Vec<String> = question.lines.iter().map(Line::text).collect();
         let Question { number, text, .. } = question;

@@ -87,7 +87,7 @@ pub async fn answer(
     .await
 }
 
-/// Checks the passkey of a session that needs one for each yes. Without an open question, there is nothing to check.
+/// Checks the passkey's answer, if the session began with a passkey. Does nothing if the question is not open.
 fn decided(console: &Console, session: &Session, job: &Job, posted: &Fields) -> Result<()> {
     let Some(passkey) = &session.passkey else { return Ok(()) };
     let number = posted.number("question");

@@ -21,7 +21,7 @@ pub fn announce(context: &Context, url: &str) -> Result<Held> {
     context.approved.hold(Kind::Console, &sha256::hex(url), &note)
 }
 
-/// Returns the address of this user's newest console of a database on this machine.
+/// Returns the address of the newest console that this user runs on this machine for a database.
 pub fn find(approved: &Approved, database: &Path) -> Option<String> {
     let mut known = approved.held(Kind::Console).ok()?;
     known.retain(|note| note["database"] == named(database));
@@ -33,7 +33,7 @@ fn named(database: &Path) -> String {
     database.display().to_string()
 }
 
-/// Returns the address of a consent request's page on the console at `url`. It gives no rights: the person has to be
+/// Returns the address of a consent request's page on the console at `url`. The address gives no rights: the person must be
 /// signed in.
 pub fn page(url: &str, request: Uuid) -> String {
     format!("{url}{}", address::of(&Place::Consent(request.to_string())).unwrap_or_default())

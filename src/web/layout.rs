@@ -37,7 +37,7 @@ pub struct Layout {
     pub tips: Vec<String>,
 }
 
-/// A box in a layer, or the gap in which the lines of a step of an earlier layer pass.
+/// An item of a layer: a box, or a gap through which lines from a step of an earlier layer pass.
 #[derive(Clone, Copy)]
 struct Item {
     step: usize,
@@ -99,14 +99,14 @@ impl Layout {
     }
 }
 
-/// Returns the items of each layer from left to right, each near the items that lead to it. Their `x` is counted from
-/// the left end of the layer. Returns `None` if there are too many.
+/// Returns the items of each layer from left to right. Each is near the items of the layer above that lead to it. Their `x`
+/// counts from the left end of the layer. Returns `None` if there are too many items.
 fn rows(graph: &Graph) -> Option<Vec<Vec<Item>>> {
     let mut depth = vec![0; graph.steps.len()];
     for (at, layer) in graph.layers.iter().enumerate() {
         layer.iter().for_each(|step| depth[*step] = at);
     }
-    // The last layer that has a step which needs this one.
+    // For each step, the last layer with a step that needs it.
     let mut reach = depth.clone();
     for (step, found) in graph.steps.iter().enumerate() {
         found.needs.iter().for_each(|need| reach[*need] = reach[*need].max(depth[step]));
@@ -125,7 +125,7 @@ fn rows(graph: &Graph) -> Option<Vec<Vec<Item>>> {
             let offset = width(above);
             row.sort_by_cached_key(|item| {
                 let from: Vec<usize> = sources(graph, item, above).map(|from| 2 * from.middle()).collect();
-                // Counted from the middle of the layer, because layers are centred.
+                // Measure from the middle of the layer, because layers are centred.
                 let mean = from.iter().sum::<usize>().checked_div(from.len()).unwrap_or(offset);
                 mean.cast_signed() - offset.cast_signed()
             });

@@ -35,7 +35,7 @@ fn drawn(piece: &Piece) -> Markup {
                 pre { @for line in text.lines() { (shown(line)) "\n" } }
             }
             Piece::Address(address) => span.dim { " (" (shown(address)) ")" },
-            // The description follows as text, so that everybody reads it.
+            // The description follows as text that everybody can read, so `alt` is empty.
             Piece::Image(uri) => { img src=(image::address(uri)) alt="" loading="lazy"; " " }
             Piece::Break => { br; }
             Piece::Rule => { hr; }

@@ -86,7 +86,7 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let sessions = Sessions::new(context.clock.clone(), port)?;
     let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::default());
     let console = Arc::new(Console { context, is_read_only, sessions, passkeys, jobs, live, requests: None });
-    // A console that only shows cannot take a decision.
+    // A person cannot decide on a read-only console, so do not announce it.
     let _known = match is_read_only {
         true => None,
         false => known::announce(&console.context, &console.sessions.url()).ok(),

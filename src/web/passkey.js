@@ -32,7 +32,7 @@
   }
 
   function why(error) {
-    if (!navigator.credentials) return "This browser has no passkeys for this address. They need HTTPS or localhost.";
+    if (!navigator.credentials) return "This browser cannot use passkeys at this address. They need HTTPS or localhost.";
     if (error.name === "NotAllowedError") return "The passkey was not used. Nothing was changed. Try again.";
     return `The passkey cannot be used: ${error.message}`;
   }
@@ -41,7 +41,7 @@
   document.addEventListener("submit", async (event) => {
     const [form, button] = [event.target, event.submitter];
     const asked = form.querySelector("[data-challenge]");
-    // A no needs no passkey.
+    // Answering no needs no passkey.
     if (!asked || !button || button.formNoValidate || sent.delete(form)) return;
     event.preventDefault();
     asked.textContent = "";

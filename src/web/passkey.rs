@@ -30,7 +30,7 @@ pub fn answer(posted: &Fields) -> Answer<'_> {
     Answer { ticket: posted.get("ticket"), credential, client, data, signature }
 }
 
-/// What the script asks an authenticator for.
+/// The thing that the script requests from an authenticator.
 enum Wanted<'a> {
     /// A new passkey with this name.
     New(&'a str),
@@ -38,7 +38,8 @@ enum Wanted<'a> {
     Answer(Option<&'a [u8]>),
 }
 
-/// Returns the fields of a question that the session's passkey has to answer; nothing for a session without a passkey.
+/// Returns the form fields for a question that the session's passkey must answer. Returns no fields for a session without
+/// a passkey.
 pub fn asked(console: &Console, session: &Session, about: About<'_>) -> Markup {
     let Some(id) = &session.passkey else { return html! {} };
     let passkey = console.passkeys.find(id).ok().flatten();
@@ -46,7 +47,7 @@ pub fn asked(console: &Console, session: &Session, about: About<'_>) -> Markup {
     fields(console, about, &Wanted::Answer(credential))
 }
 
-/// Returns the fields of a form that the script fills in before it sends the form.
+/// Returns the fields that the script fills in before it sends the form.
 fn fields(console: &Console, about: About<'_>, wanted: &Wanted<'_>) -> Markup {
     let challenge = match console.passkeys.challenge(about) {
         Ok(challenge) => challenge,
@@ -57,14 +58,14 @@ fn fields(console: &Console, about: About<'_>, wanted: &Wanted<'_>) -> Markup {
         Wanted::New(name) => (Some(name), None),
         Wanted::Answer(credential) => (None, credential.map(encode)),
     };
-    // An authenticator keeps one passkey for each id of a user, so each new passkey has an id of its own.
+    // An authenticator keeps only one passkey for each user id, so each new passkey gets a user id of its own.
     let user = name.map(|_| encode(&sha256::of(&challenge.ticket)));
     html! {
         input type="hidden" name="ticket" value=(challenge.ticket);
         @for name in FIELDS { input type="hidden" name=(name); }
         p role="alert" data-challenge=(encode(&challenge.bytes)) data-name=[name] data-user=[user]
             data-credential=[credential] {}
-        noscript { p.warning { "This takes a passkey, which a browser can use only if scripts are on." } }
+        noscript { p.warning { "This needs a passkey, which a browser can use only if scripts are on." } }
     }
 }
 
@@ -82,7 +83,7 @@ pub async fn signed_out(console: Arc<Console>, to: String) -> Response {
                     (fields(&console, About::SignIn, &Wanted::Answer(None)))
                     button.main { "Sign in with a passkey" }
                 }
-                // Browsers do not send the cookie with a page that a page of another server opens.
+                // If a page of another server opened this page, the browser did not send the cookie.
                 p { "If you are signed in, " a href=(to) { "open the page again" } "." }
             }
         };
@@ -91,7 +92,7 @@ pub async fn signed_out(console: Arc<Console>, to: String) -> Response {
     .await
 }
 
-/// Returns the address to go to after signing in: a place of the console, and nothing else.
+/// Returns the address to go to after signing in. It is always a place of the console, never another site.
 fn place(to: &str) -> String {
     let (path, query) = to.split_once('?').unwrap_or((to, ""));
     At::read(path, query).map_or_else(|| "/inbox".to_owned(), |at| at.address())

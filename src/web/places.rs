@@ -33,7 +33,7 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
         // Read the position before the screen. If something is committed in between, the browser sees a newer position
         // and loads the page again.
         let position = console.context.store.position().ok().map(|position| position.to_string());
-        // The health counts rows, which takes too long to do after each commit.
+        // The health page counts rows, which would take too long after each commit.
         let position = position.filter(|_| at.place != Place::Health);
         match screen(&console.context, &mut at) {
             Ok(mut screen) => {

@@ -28,8 +28,8 @@ pub struct Session {
     pub secret: String,
     /// The selected project, which pages name; empty until [`Session::at`] reads it.
     pub project: String,
-    /// The id of the passkey that the person signed in with. Such a session changes nothing by itself: each yes takes an
-    /// answer of the passkey. `None` for a session that began with a link from a terminal.
+    /// The id of the passkey with which the person signed in. In such a session, each yes needs an answer of the passkey.
+    /// `None` for a session that began with a link from a terminal.
     pub passkey: Option<String>,
     seen: Millis,
 }
@@ -126,7 +126,7 @@ impl Sessions {
         if is_good { self.begin(None).map(Some) } else { Ok(None) }
     }
 
-    /// Begins a session, of a passkey or of a link from a terminal. Returns its cookie.
+    /// Begins a session. `passkey` is `None` if it began with a link from a terminal. Returns the session's cookie.
     pub fn begin(&self, passkey: Option<String>) -> Result<String> {
         let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
         let session = Session { secret, project: String::new(), passkey, seen: self.clock.now() };
@@ -149,7 +149,7 @@ impl Sessions {
         is_open && self.has_passkey(session)
     }
 
-    /// Returns whether the passkey of a session was not removed.
+    /// Returns whether the session's passkey still exists. Sessions that began with a link need none.
     fn has_passkey(&self, session: &Session) -> bool {
         session.passkey.as_ref().is_none_or(|passkey| {
             let approved = self.server.as_ref().map(|server| &server.approved);

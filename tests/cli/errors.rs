@@ -117,7 +117,7 @@ fn usage_errors_exit_2_and_suggest() {
         refused.contains("tip: commands begin with a noun: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
         "{refused}"
     );
-    // The noun has a command, but it has another name.
+    // The noun has a command for this, but with another name.
     for (line, tip) in [
         (["catalog", "add"], "tip: did you mean 'mcpkg catalog import'?\n"),
         (["workflow", "new"], "tip: did you mean 'mcpkg workflow import'?\n"),

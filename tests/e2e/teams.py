@@ -15,14 +15,14 @@ from teams_people import Person, claims
 from teams_programs import PROGRAMS, python_client, signed_in
 from teams_terminal import AT_A_TERMINAL
 
-# The clocks of an issuer and a server may differ by so many seconds: a token counts for that much longer.
+# How many seconds the clocks of an issuer and a server may differ. A token counts for this much longer.
 LEEWAY = 60
 
 # The real programs, besides the Python client.
 REAL = [*PROGRAMS, *AT_A_TERMINAL]
 
-# Who signs in under which name of a client, and the groups of each.
-# `more0` and so on stand in for programs that cannot be had.
+# For each client name, the person who signs in with it and their groups.
+# `more0` and so on replace programs that are not available.
 PLATFORM = ["ada", "dora", "emil", "finn", "gina", *(f"more{number}" for number in range(5)), *(client for _, client, _, _ in REAL)]
 PEOPLE = {client: {"groups": ["platform"]} for client in PLATFORM} | {
     "bob": {"groups": ["platform", "support"], "seconds": 5},
@@ -38,7 +38,7 @@ class Team:
         self.people, self.tokens = {}, []
 
     def start(self):
-        """Starts all machines. What runs by now ends with `end`, also if this fails."""
+        """Starts all machines. `end` stops what is running, even if this fails."""
         self.heading("0. A primary with a standby, an issuer, three servers and a proxy")
         self.primary = Postgres(sys.argv[3], "db1")
         self.running.append(self.primary.end)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The story of a team that signs in: an authorization server of somebody else's, a PostgreSQL primary with a standby, three
-# servers behind a proxy, ten clients, and what happens to them: a group is withdrawn, servers are upgraded, a backup is restored,
-# a server, the primary and the issuer are lost. Each step shows its commands; at the end is a table of what was shown.
-# MCPKG_BIN is the program, MCPKG_OLD_BIN the one that the servers begin with. Needs PostgreSQL 15 or later, Caddy and jq (Debian:
-# postgresql, caddy, jq).
+# Tests how a team signs in and works: a third-party authorization server, a PostgreSQL primary with a standby, three servers
+# behind a proxy, and ten clients. A person loses a group, servers are upgraded, a backup is restored, and a server, the primary
+# and the issuer fail. Each step prints its commands. At the end comes a table of the results.
+# MCPKG_BIN is the program to test. With MCPKG_OLD_BIN, the servers start with this older program. Needs PostgreSQL 15 or later,
+# Caddy and jq (Debian: postgresql, caddy, jq).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/support/outside.sh

@@ -16,7 +16,7 @@ BAR = 1.5
 
 
 class Connection:
-    """A connection that is kept, for requests whose bytes are made before."""
+    """A connection that stays open, for requests whose bytes are made beforehand."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)

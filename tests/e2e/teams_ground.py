@@ -12,7 +12,7 @@ from story import FOLDER, Home
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What every machine of the story calls mcpkg.
+# The path of mcpkg on every machine of the story.
 INSTALLED = FOLDER / "bin/mcpkg"
 
 # Tokens that last for the whole story.

@@ -25,11 +25,11 @@ HELLO = {
 
 
 class Skipped(Exception):
-    """The program cannot be had here."""
+    """The program is not available here."""
 
 
 class Program:
-    """A program at a home of its own. `run` shows how it is started."""
+    """A program with a home folder of its own. `run` shows how it is started."""
 
     def __init__(self, folder, name):
         self.name, self.home = name, folder / f"program-{name}"
@@ -147,7 +147,7 @@ def opencode(folder, url, _):
     return "connected" in said, logged_in[-300:] + said[-300:]
 
 
-# Who uses a program, the name that the program registers under, what it does, and how.
+# For each program: who uses it, the name that it registers under, what it does, and the function that runs it.
 PROGRAMS = [
     ("remo", "remo", "mcp-remote signs in, and passes a prompt on", mcp_remote),
     ("ines", "MCP Inspector", "MCP Inspector's CLI signs in, and reads a prompt", inspector),

@@ -182,8 +182,9 @@ fn servers_are_upgraded_one_after_the_other_without_a_failed_request() {
             in_time("the new server is ready", || proxy.is_ready(index).then_some(()));
             go_on("requests to both servers");
         }
-        // Migrate the tables as a newer version of mcpkg would, slowly: add columns and a table that this version does not know. While
-        // nobody writes, take all tables, or stop waiting before PostgreSQL looks for a deadlock, and try again, as `mcpkg init` does.
+        // Migrate the tables slowly, as a newer version of mcpkg would: add columns and a table that this version does not know.
+        // Like `mcpkg init`, lock all tables while nobody writes. If that takes too long, give up before PostgreSQL looks for
+        // deadlocks, and try again.
         let mut newer = postgres::Client::connect(&world.address, postgres::NoTls).expect("a connection");
         newer.batch_execute(&format!("SELECT pg_advisory_lock({MIGRATION})")).expect("the lock");
         in_time("the tables are migrated", || {
@@ -235,7 +236,7 @@ fn undone() -> String {
     statements
 }
 
-/// A write, or a table that a running server reads, delays the migration, but neither the server nor the migration fails.
+/// If a server is writing, or reading a table, the migration waits. Neither the server nor the migration fails.
 #[test]
 fn a_migration_waits_for_writes_and_for_tables_that_are_in_use() {
     let Some(world) = World::new() else { return };
@@ -250,7 +251,7 @@ fn a_migration_waits_for_writes_and_for_tables_that_are_in_use() {
             let migrating = scope.spawn(|| scratch.ok(&["init"]));
             let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
             eventually("the migration waits", || (world.query(waits).trim() != "0").then_some(()));
-            // By now the migration has stopped waiting at least once, which let others go on, and tried again.
+            // By now, the migration has given up at least once, which let others go on, and has tried again.
             std::thread::sleep(Duration::from_millis(700));
             using.batch_execute("SELECT count(*) FROM project; COMMIT").expect("the server goes on");
             migrating.join().expect("it is migrated");

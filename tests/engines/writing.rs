@@ -86,7 +86,7 @@ fn waiting_too_long_for_another_writer_fails_as_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
-/// A migration excludes writes. They wait for it longer than for another writer.
+/// A migration excludes writes. Writes wait longer for a migration than for another writer.
 #[test]
 fn a_write_waits_until_the_tables_are_migrated_and_a_read_does_not() {
     let Some(world) = World::new() else { return };

@@ -33,7 +33,7 @@ fn f01_kill_9_at_random_loses_nothing_acknowledged() {
         let first = 1 + round * EACH;
         let lines: String = (first..first + EACH).map(|n| create(n, random.below(2000))).collect();
         server.write(&lines);
-        // Waiting for some answers first puts most kills among the writes, even on a slow machine.
+        // Wait for some answers first, so that most kills happen during the writes, even on a slow machine.
         let mut answers: Vec<Value> = (0..random.below(8)).map(|_| server.answer()).collect();
         std::thread::sleep(Duration::from_micros(random.below(10_000) as u64));
         server.kill();

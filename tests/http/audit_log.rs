@@ -302,7 +302,7 @@ fn the_log_of_a_server_that_ended_is_not_checked_any_more() {
     assert_eq!(recorded(), [path(&log)]);
     client.finish();
     assert!(recorded().is_empty());
-    // A server that ends leaves the record of another log.
+    // A server that ends does not delete the record of another server's log.
     let other = scratch.path().join("other.jsonl");
     let first = Client::start(&scratch, &["--audit-log", path(&log)]).shake_hands("2025-06-18");
     let second = Client::start(&scratch, &["--audit-log", path(&other)]).shake_hands("2025-06-18");
@@ -325,7 +325,7 @@ fn lines_that_do_not_fit_into_the_queue_are_counted_and_reported() {
     let get =
         |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": { "name": "review" } });
     let batch = http::message("/mcp", &(0..64).map(get).collect::<Value>()).with("Mcp-Session-Id", &session);
-    // The queue has 10,000 lines, and the last page of the log still has space for some lines.
+    // The queue holds 10,000 lines, and the last page of the log still has space for some more.
     let (mut calls, mut lost) = (1, 0);
     while lost == 0 {
         assert!(calls < 20_000, "no line is lost");
@@ -338,7 +338,7 @@ fn lines_that_do_not_fit_into_the_queue_are_counted_and_reported() {
     }
     assert!(calls > 10_000, "lines were lost after {calls} calls");
     std::fs::remove_file(&filler).expect("the filler goes");
-    // Each call has a line, or is counted in a line about those that were lost.
+    // Each call has a line, or is counted in a line about lost lines.
     let reported = eventually("each call is in the log", || {
         let text = std::fs::read_to_string(&log).expect("the log");
         let is_complete = text.ends_with('\n') && text.contains(r#""lost":"#);

@@ -355,7 +355,7 @@ fn a_connection_can_be_used_again_after_a_refusal_that_came_before_the_body() {
         let head = bytes.windows(4).position(|end| end == b"\r\n\r\n").expect("a head") + 4;
         let mut stream = server.connect();
         stream.write_all(&bytes[..head]).expect("the server takes the head");
-        // Proxies pass on the head first.
+        // Send the head before the body, as proxies do.
         std::thread::sleep(Duration::from_millis(50));
         stream.write_all(&bytes[head..]).expect("the server takes the body");
         let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));

@@ -15,7 +15,7 @@ use crate::support::{Client, Http, Request, Scratch, eventually, http, skipped};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
 
-/// What a receiver does with requests.
+/// How a receiver treats requests.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Takes,
@@ -29,7 +29,7 @@ enum Mood {
 struct Collector {
     address: SocketAddr,
     received: Receiver<Received>,
-    /// The connections that get no answer.
+    /// The connections that get no answer. They stay open.
     _held: Receiver<TcpStream>,
 }
 
@@ -53,7 +53,7 @@ impl Collector {
         Self { address, received, _held: held }
     }
 
-    /// Makes a server that `command` starts send its spans here.
+    /// Sets the variables of `command`, so that the server it starts sends its spans here.
     fn serve(&self, command: &mut Command) {
         command
             .arg("--otlp")
@@ -92,7 +92,7 @@ impl Collector {
         spans
     }
 
-    /// Waits until the newest value of a metric fulfils `is_it`. Returns its data points.
+    /// Waits until `is_it` is true for the newest value of a metric. Returns the metric's data points.
     #[track_caller]
     fn metric(&self, name: &str, is_it: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         eventually(name, || {
@@ -148,7 +148,8 @@ fn attributes(of: &Value) -> BTreeMap<String, String> {
     list(&of["attributes"]).iter().map(pair).collect()
 }
 
-/// Writes a span on one line: its name, whether it has the parent, whether it failed, and its attributes except the addresses.
+/// Formats a span as one line: its name, whether it has the client's span as its parent, whether it failed, and its
+/// attributes except the addresses.
 fn shown(span: &Value) -> String {
     let parent = match (span["traceId"].as_str(), span.get("parentSpanId").and_then(Value::as_str)) {
         (Some(TRACE), Some(SPAN)) => "child",
@@ -184,7 +185,7 @@ fn scratch() -> Option<Scratch> {
     Some(scratch)
 }
 
-/// Returns parameters with a trace context.
+/// Adds a trace context to the parameters of a request.
 fn traced(mut params: Value, flags: &str) -> Value {
     params["_meta"] = json!({ "traceparent": format!("00-{TRACE}-{SPAN}-{flags}"), "tracestate": "vendor=opaque" });
     params
@@ -197,7 +198,7 @@ fn each_call_over_stdio_has_a_span_below_the_clients() {
     let mut command = scratch.command();
     collector.serve(command.arg("serve"));
     let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
-    // mcpkg's fast path reads the first one from the database, and keeps the answer.
+    // mcpkg's fast path reads the first one from the database, and caches the answer.
     for _ in 0..2 {
         client.result("prompts/get", traced(json!({ "name": "review" }), "01"));
     }
@@ -209,7 +210,7 @@ fn each_call_over_stdio_has_a_span_below_the_clients() {
     let wrong = json!({ "name": "update_prompt", "arguments": { "name": "none", "content": "x" } });
     client.result("tools/call", traced(wrong, "01"));
     client.error("tools/call", json!({ "name": "nothing", "arguments": {} }));
-    // Neither pings nor calls of a trace that the client does not record have spans.
+    // Pings have no spans. Neither do calls in a trace that the client does not record.
     client.result("ping", json!({}));
     client.result("prompts/list", traced(json!({}), "00"));
     client.error("no/method", json!({}));
@@ -260,7 +261,7 @@ fn each_call_over_http_has_a_span_and_the_metrics_count_all() {
     check(1);
     server.send(&http::modern("/mcp", "prompts/get", json!({ "name": "none" })).edited(context));
     check(1);
-    // A session, with a batch.
+    // In a session, with a batch.
     let session = server.session("/mcp", "2025-03-26");
     check(1);
     let ask =
@@ -268,7 +269,7 @@ fn each_call_over_http_has_a_span_and_the_metrics_count_all() {
     let batch = http::message("/mcp", &json!([ask(1, "memo://notes"), ask(2, "memo://none")]));
     assert_eq!(server.send(&batch.with("Mcp-Session-Id", &session)).status, 200);
     check(2);
-    // The older transport, where the front answers.
+    // Over the older transport, where the front answers.
     let events = server.open(&Request::new("GET", "/sse"));
     let address = events.data();
     let send = |message: &Value| assert_eq!(server.send(&http::message(&address, message)).status, 202);
@@ -292,7 +293,7 @@ fn each_call_over_http_has_a_span_and_the_metrics_count_all() {
     initialize | root ok | jsonrpc.request.id=0 mcp.protocol.version=2024-11-05
     prompts/get review | child ok | gen_ai.prompt.name=review jsonrpc.request.id=a mcp.protocol.version=2024-11-05
     ");
-    // The metrics count each call once. They name no item that does not exist.
+    // The metrics count each call once, and contain only names of items that exist.
     let count = |point: &Value| point["count"].as_str().and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
     let points = collector.metric("mcp.server.operation.duration", |points| points.iter().map(count).sum::<u64>() == 9);
     let mut series: Vec<String> = points
@@ -316,7 +317,7 @@ fn each_call_over_http_has_a_span_and_the_metrics_count_all() {
     1 tools/call update_prompt - - 2026-07-28
     2 prompts/get - review - 2026-07-28
     ");
-    // The metrics of Prometheus have the same names here.
+    // The metrics for Prometheus have the same names here, without `_total`.
     let is_mcp = |point: &&Value| {
         attributes(point)
             == BTreeMap::from(
@@ -371,7 +372,7 @@ fn logging(scratch: &Scratch, collector: &Collector) -> (Http, std::path::PathBu
     let stderr = scratch.path().join("stderr");
     let mut command = scratch.command();
     collector.serve(command.args(["--json", "serve", "--http", "--port", "0"]));
-    // The requests that the test waits for are those with spans.
+    // Send no metrics, so that the test receives only requests with spans.
     command.env("OTEL_METRIC_EXPORT_INTERVAL", "3600000");
     let log = Stdio::from(std::fs::File::create(&stderr).expect("a file"));
     (Http::spawn_with(&mut command, log), stderr)
@@ -383,7 +384,7 @@ fn a_receiver_that_hangs_delays_nothing_and_what_is_dropped_is_counted() {
     let collector = Collector::start(Mood::Hangs);
     let (server, stderr) = logging(&scratch, &collector);
     let session = server.session("/mcp", "2025-03-26");
-    // The receiver holds the first request. 2,048 spans wait, and the others are dropped.
+    // The receiver does not answer the first request. 2,048 spans are queued, and the others are dropped.
     collector.received.recv_timeout(Duration::from_secs(20)).expect("the first request");
     let get =
         |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": { "name": "review" } });
@@ -407,7 +408,7 @@ fn a_receiver_that_hangs_delays_nothing_and_what_is_dropped_is_counted() {
 #[test]
 fn a_receiver_that_refuses_is_reported_once() {
     let Some(scratch) = scratch() else { return };
-    // The status, and whether the spans are lost, since another attempt would fail too.
+    // Each status, and whether mcpkg drops the spans because another attempt would fail too.
     for (status, is_lost) in [(401, true), (503, false)] {
         let collector = Collector::start(Mood::Refuses(status));
         let (server, stderr) = logging(&scratch, &collector);
@@ -433,7 +434,7 @@ fn a_receiver_that_refuses_is_reported_once() {
 fn nothing_is_sent_unless_a_person_asks_for_it() {
     let Some(scratch) = scratch() else { return };
     let collector = Collector::start(Mood::Takes);
-    // An agent's own variables reach the servers that it starts.
+    // Agents pass their own variables on to the servers that they start.
     let (mut inherited, mut disabled) = (scratch.command(), scratch.command());
     collector.serve(disabled.arg("serve"));
     disabled.env("OTEL_SDK_DISABLED", "true");

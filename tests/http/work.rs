@@ -119,8 +119,8 @@ fn a_request_of_the_newest_revision_is_cancelled_by_closing_its_connection() {
     let events = ground.server.open(&modern(&ground.confirmed()));
     begun(&events);
     ground.server.paused(|| drop(events));
-    // For a second, the server waits for an answer that may come soon: its client may only have stopped sending. Most of
-    // that time passes while the deploy does not go on.
+    // The server waits up to a second for an answer that may come soon, because the client may only have stopped sending.
+    // The deploy is held up for most of this second.
     for _ in 0..2 {
         std::thread::sleep(Duration::from_millis(50));
         ground.server.paused(|| std::thread::sleep(Duration::from_millis(1100)));

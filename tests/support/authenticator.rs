@@ -14,7 +14,7 @@ pub struct Authenticator {
     pub count: u32,
 }
 
-/// What an authenticator is asked, and how it answers. Tests change one thing.
+/// What an authenticator is asked, and how it answers. Tests change one field to get a wrong answer.
 #[derive(Clone)]
 pub struct Asked {
     pub challenge: String,
@@ -23,16 +23,16 @@ pub struct Asked {
     /// User present, user verified.
     pub flags: u8,
     pub kind: &'static str,
-    /// What else the browser says about the page.
+    /// More fields of the client data.
     pub more: Value,
-    /// The first bytes of the new key in COSE.
+    /// The bytes before the coordinates of the new key in COSE.
     pub cose: [u8; 10],
     /// Bytes after the authenticator data.
     pub after: Vec<u8>,
 }
 
 impl Asked {
-    /// Returns what a browser on the page of a site asks.
+    /// Returns what a browser on a page of `origin` asks.
     pub fn new(origin: &str, challenge: &str) -> Self {
         let host = origin.rsplit("://").next().unwrap_or_default().split(':').next().unwrap_or_default();
         Self {
@@ -58,7 +58,7 @@ impl Asked {
     }
 }
 
-/// The fields of a form, as the script of the console fills them in.
+/// The form fields, filled in as the console's script does.
 pub type Answer = Vec<(&'static str, String)>;
 
 impl Authenticator {
@@ -89,7 +89,7 @@ impl Authenticator {
         vec![("client", URL_SAFE_NO_PAD.encode(asked.client())), ("data", URL_SAFE_NO_PAD.encode(data.concat()))]
     }
 
-    /// Signs a challenge, after counting up.
+    /// Increases the counter, and signs a challenge.
     pub fn sign(&mut self, asked: &Asked) -> Answer {
         self.count += 1;
         self.sign_again(asked)

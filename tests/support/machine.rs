@@ -66,12 +66,12 @@ pub fn running(text: &str) -> usize {
     command_lines().filter(|line| line.contains(text)).count()
 }
 
-/// Returns a value for `TZ` with which it is between nine and ten in the morning now. What expires some hours later then
-/// expires on the same day, so that a console shows only its time.
+/// Returns a value for `TZ` that makes the local time now between nine and ten in the morning. Then something that expires
+/// in some hours expires on the same day, so a console shows only the time.
 pub fn morning() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
     let hour = since.as_secs() / 3600 % 24;
-    // POSIX counts the hours to the west.
+    // In POSIX, offsets west of Greenwich are positive.
     format!("TEST{}", hour.cast_signed() - 9)
 }
 

@@ -23,7 +23,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Returns the existing database at an address; `None` if it is a file. Parameters of the address do not count.
+    /// Returns the existing database at an address. Ignores the address's parameters. `None` if the database is a file.
     pub fn at(address: &Path) -> Option<Self> {
         let (server, name) = address.to_str()?.split('?').next()?.rsplit_once('/')?;
         let is_server = server.starts_with("postgres://");
@@ -208,7 +208,7 @@ impl Server {
     pub fn end_connections(&self, address: &str) {
         self.query_of(
             address,
-            // A connection may end by itself in the meantime, which is a warning.
+            // A connection may end by itself in the meantime. PostgreSQL then prints a warning.
             "SET client_min_messages = error;
              SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
               WHERE datname = current_database() AND pid <> pg_backend_pid()",

@@ -42,7 +42,7 @@ fn a_request_is_approved_in_the_console_of_a_server() {
     let first = events.data();
     ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
     assert_ne!(events.data(), first);
-    // The health of a server shows its requests.
+    // The health page of a server shows its requests.
     let health = text(&browser.page("/database"));
     assert!(health.contains("Requests since the server started") && health.contains("console"), "{health}");
     browser.press(&browser.page("/inbox"), "Sign out", &[]);

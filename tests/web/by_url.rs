@@ -8,7 +8,7 @@ use crate::support::http::{self, Http, modern};
 use crate::support::{CAPABILITIES, Client};
 use crate::workflow::runs::{Ground, approve, code, create};
 
-/// Says that the page was opened, and claims more than that.
+/// The client's answer that the page was opened. It also claims consent, which must not count.
 fn accepted() -> Value {
     json!({ "action": "accept", "content": { "approve": true } })
 }
@@ -33,7 +33,7 @@ fn agent(ground: &Ground) -> Client {
     client
 }
 
-/// Returns the only request that waits.
+/// Returns the only waiting request.
 fn waiting(ground: &Ground) -> String {
     let listed = ground.scratch.json(&["consent", "list"]);
     let waiting: Vec<&str> =
@@ -50,7 +50,7 @@ fn approved(ground: &Ground, id: &str) {
 fn a_client_on_this_machine_opens_the_request_on_the_console_there() {
     let (ground, _client) = ground();
     let Some(mut browser) = opened(&ground, &[]) else { return };
-    // A console that only shows, and one of another database, are not opened.
+    // A read-only console, and a console of another database, are not opened.
     let Some(_reading) = opened(&ground, &["--read-only"]) else { return };
     let (other, _) = super::ground();
     let Some(_other) = opened(&other, &[]) else { return };
@@ -79,7 +79,7 @@ fn a_client_on_this_machine_opens_the_request_on_the_console_there() {
     let done = client.answer(&json!(asking))["result"]["structuredContent"].take();
     assert_eq!(code(&done), "ok", "{done}");
     assert_eq!(ground.changes(), 1);
-    // A person who denies, and a client that does not open the page.
+    // A person denies the request, and a client does not open the page.
     for (name, answer, expected) in [
         ("a", accepted(), "E_CONSENT_DENIED"),
         ("b", json!({ "action": "decline" }), "E_CONSENT_DENIED"),
@@ -113,7 +113,7 @@ fn a_client_on_this_machine_opens_the_request_on_the_console_there() {
 fn a_client_of_a_server_opens_the_request_on_its_console() {
     let (ground, _client) = ground();
     let server = Http::start(&ground.scratch, &["--console", "--public-url", "https://mcp.example.com/"]);
-    // A session, in which the server asks.
+    // In a session, the server asks during the call.
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello(&json!({ "url": {} })) });
     let session = server.send(&http::message("/mcp", &hello)).header("mcp-session-id").expect("a session").to_owned();
     let send = |message: &Value| http::message("/mcp", message).with("Mcp-Session-Id", &session);
@@ -129,7 +129,7 @@ fn a_client_of_a_server_opens_the_request_on_its_console() {
     approved(&ground, &id);
     let done = std::iter::repeat_with(|| events.message()).find(|message| message["id"] == 1).expect("an answer");
     assert_eq!(code(&done["result"]["structuredContent"]), "ok", "{done}");
-    // The newest revision, in which the client calls again.
+    // In the newest revision, the client calls again.
     let post = |more: Value| {
         let mut params = call("other");
         params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());

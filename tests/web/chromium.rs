@@ -87,7 +87,7 @@ impl Chromium {
         base.clone_into(&mut self.base);
     }
 
-    /// Adds an authenticator like that of a phone, which verifies its user, and returns its name.
+    /// Adds an authenticator that verifies its user, like a phone. Returns its name.
     pub fn add_authenticator(&self) -> String {
         let wanted = json!({
             "protocol": "ctap2",
@@ -101,7 +101,7 @@ impl Chromium {
         made.as_str().expect("a name").to_owned()
     }
 
-    /// Says whether an authenticator recognises its user from now on.
+    /// Sets whether an authenticator recognises its user from now on.
     pub fn verifies(&self, authenticator: &str, is_verified: bool) {
         let path = format!("/webauthn/authenticator/{authenticator}/uv");
         self.command("POST", &path, &json!({ "isUserVerified": is_verified }));

@@ -12,12 +12,12 @@ fn import(ground: &Ground, yaml: &str) {
     ground.scratch.ok(&["workflow", "import", &file.display().to_string()]);
 }
 
-/// Runs a saved workflow, as a person who answers every question with yes.
+/// Runs a saved workflow, and answers every question with yes.
 fn run(ground: &Ground, name: &str) {
     Invocation::new("workflow run").with(name).run(&ground.person()).expect("it runs");
 }
 
-/// A workflow of three steps, of which the last one needs both others.
+/// A workflow with three steps. The last step needs the other two.
 const THREE: &str = "\
 workflow: three
 steps:

@@ -25,7 +25,7 @@ struct Place {
     authenticator: Authenticator,
 }
 
-/// Makes a link at a terminal that registers a passkey for a server. Returns the terminal and the link's token.
+/// Makes a link that registers a passkey for a server, at a terminal. Returns the terminal and the link's token.
 pub fn invited(scratch: &Scratch, name: &str, origin: &str) -> Option<(Screen, String)> {
     let mut command = scratch.command();
     command.env("TERM", "xterm-256color").args(["passkey", "add", name, "--url", origin]);
@@ -50,7 +50,7 @@ fn values(answer: &Answer) -> Vec<(&str, &str)> {
 }
 
 impl Place {
-    /// Starts a server and registers a passkey. `None` without a terminal.
+    /// Starts a server and registers a passkey. `None` if there is no terminal.
     fn new(ground: &Ground) -> Option<Self> {
         let server = Http::start(&ground.scratch, &["--console"]);
         let host = format!("localhost:{}", server.address.port());
@@ -77,7 +77,7 @@ impl Place {
         Asked::new(&self.origin(), &challenge(page))
     }
 
-    /// Opens a page as somebody who is not signed in, and signs in. Returns where the browser goes.
+    /// Opens a page without being signed in, and signs in there. Returns where the browser goes afterwards.
     fn sign_in(&mut self, address: &str) -> String {
         let page = self.browser.get(address);
         assert_eq!(page.status, 401);
@@ -125,7 +125,7 @@ fn a_person_signs_in_and_approves_with_a_passkey() {
     let (id, listed) = (id(&asked), ground.scratch.json(&["passkey", "list"])["passkeys"].clone());
     assert_eq!((&listed[0]["name"], &listed[0]["used_at"]), (&json!("alice"), &json!(null)), "{listed}");
     assert_eq!(listed[0]["address"], place.origin());
-    // A person who opens the address of a request lands there after signing in.
+    // If a person opens the address of a request and signs in, the browser goes on to the request.
     let at = format!("/request?id={id}");
     assert_eq!(place.sign_in(&at), at);
     let question = place.question(&id);
@@ -148,7 +148,7 @@ fn a_person_signs_in_and_approves_with_a_passkey() {
     assert_eq!((subjects("passkey.add"), subjects("passkey.login")), (vec!["alice"], vec!["alice"]));
     assert_eq!(subjects("passkey.use"), [format!("alice: mcpkg consent approve {id}")]);
     assert!(ground.scratch.json(&["passkey", "list"])["passkeys"][0]["used_at"].is_string());
-    // Denying is a change too.
+    // Denying a request needs the passkey too.
     let asked = execute(&mut client, other());
     let id = self::id(&asked);
     let question = place.browser.pressed(&place.browser.page(&format!("/request?id={id}")), "Deny", &[]);
@@ -200,7 +200,7 @@ fn a_wrong_answer_approves_nothing() {
     let mut mixed = authenticator.sign(&good);
     mixed[3] = authenticator.sign(&place.asked(&another))[3].clone();
     refused(&mixed, "signature is wrong");
-    // A copy of the passkey, which counts for itself.
+    // A copy of the passkey, with a counter of its own.
     let count = std::mem::replace(&mut authenticator.count, 1);
     refused(&authenticator.sign_again(&good), "counter went back");
     authenticator.count = count;
@@ -339,7 +339,7 @@ fn an_answer_expires_and_each_process_has_its_own() {
             passkey::Answer { ticket, credential: &credential, client: &client, data: &data, signature: &signature };
         passkeys.sign_in(&context, answer).map(|passkey| passkey.name).map_err(|error| error.to_string())
     };
-    // An authenticator that does not count.
+    // An authenticator without a counter.
     for _ in 0..2 {
         let (asked, ticket) = asked(About::SignIn);
         assert_eq!(sign_in(&passkeys, &authenticator.sign_again(&asked), &ticket).as_deref(), Ok("alice"));

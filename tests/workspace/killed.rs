@@ -257,7 +257,7 @@ fn x50_a_crash_is_found_by_a_command_with_another_database() {
     assert_eq!(ran.status, 0, "{ran}");
 }
 
-/// Another database that knows the run, such as a copy, decides what happens to it.
+/// If another database also knows the run, for example a copy, this database decides what happens to the run.
 #[test]
 fn a_recovery_asks_about_what_it_will_do() {
     let shop = Shop::new();
@@ -272,7 +272,7 @@ fn a_recovery_asks_about_what_it_will_do() {
         assert!(Killer::new(&shop).run(&["flow", "feature", "finish", "login"], at, "before"), "call {at}");
     }
     let copy = shop.scratch.path().join("copy.db");
-    // Outside of the workspace, the command does not repair it.
+    // Outside the workspace, the command does not repair it.
     shop.scratch.ok(&["backup", &copy.display().to_string()]);
     for (state, what) in [
         ("applying", "Undo the completed steps"),

@@ -82,15 +82,15 @@ pub enum Kind {
     /// A link to the console of a server, made at a terminal, until a browser signs in with it. The SHA-256 covers the
     /// link's token.
     ConsoleLink,
-    /// A passkey that signs a person in to the console of a server, and approves there. The SHA-256 covers the
-    /// credential's id.
+    /// A passkey with which a person signs in to the console of a server and approves requests there. The SHA-256 covers
+    /// the credential's id.
     Passkey,
-    /// When a passkey was last used, and its counter; the SHA-256 is that of the passkey. Nothing is allowed by it.
+    /// The counter of a passkey, and when it was last used; the SHA-256 is that of the passkey. This record allows nothing.
     PasskeyUse,
-    /// The address of a console in a browser on this machine, while it runs; the SHA-256 covers the address. Nothing is
-    /// allowed by it.
+    /// The address of `mcpkg console --web` on this machine, while it runs; the SHA-256 covers the address. This record
+    /// allows nothing.
     Console,
-    /// A link that registers a passkey, made at a terminal, until it is used. The SHA-256 covers the link's token.
+    /// A link that registers a passkey, made at a terminal, until somebody uses it. The SHA-256 covers the link's token.
     PasskeyLink,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
     SigstoreRoot,

@@ -12,7 +12,7 @@ pub struct Chart {
     pub rows: Vec<Bar>,
 }
 
-/// A row of a chart. Its numbers are in the cells; the bar shows them as lengths, which all rows count alike.
+/// A row of a chart. The cells contain the numbers. The bar shows one of them as a length, in the same unit in all rows.
 #[derive(Clone, Debug, Default)]
 pub struct Bar {
     /// A cell for each column.

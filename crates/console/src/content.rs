@@ -173,7 +173,8 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
     Ok(Screen::text(title, lines).with(prompt_actions(name)).views(VIEWS).figures(figures))
 }
 
-/// Adds a Markdown text to the lines of a screen, and returns its figure. `uri` is the URI of its resource, if it is one.
+/// Adds a Markdown text to the lines of a screen, and returns its figure. `uri` is the URI of its resource. It is empty if
+/// the text is not a resource.
 fn render(lines: &mut Vec<Line>, written: &str, uri: &str) -> Figure {
     let from = lines.len();
     let mut pieces = Vec::new();

@@ -22,12 +22,12 @@ pub enum Shows {
 }
 
 impl Figure {
-    /// Returns a figure in front of the line `at`, which replaces no line.
+    /// Returns a figure in front of the line `at`. It replaces no lines.
     pub fn before(at: usize, shows: Shows) -> Self {
         Self { instead_of: at..at, shows }
     }
 
-    /// Returns the figure of a graph in front of the line `at`; none if there are no steps.
+    /// Returns a graph's figure in front of the line `at`. `None` if the graph has no steps.
     pub fn of_graph(graph: Graph, at: usize) -> Option<Self> {
         (!graph.steps.is_empty()).then(|| Self::before(at, Shows::Graph(graph)))
     }

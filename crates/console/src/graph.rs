@@ -42,7 +42,7 @@ pub struct Step {
 pub struct LastRun {
     pub id: String,
     pub state: String,
-    /// When it began, such as `13:48`.
+    /// The time at which it began, such as `13:48`.
     pub began: String,
 }
 
@@ -52,11 +52,11 @@ impl LastRun {
     }
 }
 
-/// How many runs are searched for the last one of a workflow.
+/// The number of newest runs among which to look for the workflow's last run.
 const RECENT: &str = "100";
 
-/// Returns the graph of a text. With the name of a saved workflow, includes its last run. A text that cannot be read as
-/// a workflow has no steps.
+/// Returns the graph of a workflow's text, with the last run of the saved workflow `name`. The graph has no steps if the
+/// text is not a workflow.
 pub fn read(context: &Context, written: &str, name: Option<&str>) -> Graph {
     let described = action::read(context, "workflow describe", json!({ "yaml": written })).unwrap_or_default();
     let run = name.filter(|_| !rows(&described, "steps").is_empty()).and_then(|name| last(context, name).ok()?);
@@ -80,7 +80,7 @@ fn last(context: &Context, name: &str) -> Result<Option<Value>> {
 }
 
 impl Graph {
-    /// Makes the graph from the data of `workflow describe`, and of `workflow runs` with a run.
+    /// Makes the graph from the data of `workflow describe` and of `workflow runs RUN`.
     fn of(described: &Value, run: &Value) -> Self {
         let described = rows(described, "steps");
         let mut places = HashMap::new();
@@ -103,7 +103,7 @@ impl Graph {
         Self { layers: layers(&steps), steps, last_run: None }
     }
 
-    /// Returns the heading and a line for each step; nothing if there are no steps.
+    /// Returns a heading and a line for each step. Returns no lines if there are no steps.
     pub fn lines(&self) -> Vec<Line> {
         if self.steps.is_empty() {
             return Vec::new();

@@ -90,7 +90,8 @@ fn limits(context: &Context) -> Result<Chart> {
     Ok(Chart { title: "Limits".to_owned(), columns: &["TABLE", "KEEPS", "BEYOND"], rows })
 }
 
-/// Returns the lines of what `mcpkg doctor` finds without looking at the agents' folders, and whether all is well.
+/// Returns the findings that `mcpkg doctor` makes without reading the agents' folders, as lines, and whether there is no
+/// problem among them.
 fn findings(context: &Context) -> (Vec<Line>, bool) {
     let found: Vec<_> = context.domains.iter().flat_map(|domain| (domain.health)(context)).collect();
     let is_well = found.iter().all(|finding| finding.health != Health::Problem);

@@ -18,11 +18,11 @@ pub enum Piece {
     Close(Part),
     Text(String),
     Code(String),
-    /// Text that stays as it is: code, HTML or front matter. The first text says what it is.
+    /// Text to show unchanged: code, HTML or front matter. The first string says what it is.
     Block(String, String),
-    /// Where a link or an image leads, unless its text says so.
+    /// The address of a link or an image. Left out for a link whose text is its address.
     Address(String),
-    /// An image that the project has as the resource with this URI. Its description follows as text.
+    /// An image that is stored in the project as the resource with this URI. Its description follows as text.
     Image(String),
     Break,
     Rule,
@@ -31,7 +31,7 @@ pub enum Piece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     Paragraph,
-    /// A heading. The number counts the headings that it is below, from 0, and skips no number.
+    /// A heading, with its level from 0. Levels are never skipped: a heading below a level 0 heading has level 1.
     Heading(usize),
     Quote,
     /// A list, and its first number if it is numbered.
@@ -69,7 +69,8 @@ pub fn is_markdown(uri: &str, mime_type: &str) -> bool {
         || uri.starts_with("rule://")
 }
 
-/// Reads a text. `base` is the URI of its resource, for relative addresses; empty if it has none.
+/// Parses a Markdown text. `base` is the URI of its resource, which resolves relative addresses. It is empty for a text
+/// that is not a resource.
 pub fn pieces(text: &str, base: &str) -> Vec<Piece> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -100,8 +101,8 @@ pub fn pieces(text: &str, base: &str) -> Vec<Piece> {
         }
     }
     unseen.push(end..text.len());
-    // What no block covers is a definition of a link, which may say anything. So may the cells of a row that has more of
-    // them than its table has columns.
+    // A text that no block covers is a link definition, and can contain anything. If a row has more cells than the table
+    // has columns, the parser drops them. Show both at the end, so that nothing is hidden.
     let is_inside =
         |range: &Range<usize>| unseen.iter().any(|other| other.start <= range.start && range.end <= other.end);
     let mut inner: Vec<Range<usize>> = definitions.into_iter().filter(|range| !is_inside(range)).collect();
@@ -123,11 +124,11 @@ fn letters(text: &str) -> usize {
 struct Reader<'b> {
     base: &'b str,
     pieces: Vec<Piece>,
-    /// The open parts. `None` for one that is nested too deeply to be drawn.
+    /// The open parts. `None` is a part that is nested too deeply to be drawn.
     open: Vec<Option<Part>>,
-    /// The levels of the headings that the next one may be below.
+    /// The Markdown levels of the headings that contain the current text.
     levels: Vec<usize>,
-    /// The kind and the text of the open block, such as `rust`.
+    /// The open block: what it is, such as `rust`, and its text.
     block: Option<(String, String)>,
     /// The open link: its address, and the number of pieces before its text.
     link: Option<(String, usize)>,
@@ -140,7 +141,7 @@ struct Image {
     address: String,
     title: String,
     alt: String,
-    /// The number of images in its description that are open.
+    /// The number of open images inside its description.
     inner: usize,
 }
 
@@ -242,7 +243,7 @@ impl Reader<'_> {
                 let (address, title) = (dest_url.into_string(), title.into_string());
                 self.image = Some(Image { address, title, alt: String::new(), inner: 0 });
             }
-            // The options above read no others.
+            // `pieces` does not enable the extensions that have other tags.
             _ => self.open(Part::Paragraph),
         }
     }
@@ -274,7 +275,7 @@ impl Reader<'_> {
         let text = Piece::Text(if alt.is_empty() { "image".to_owned() } else { alt });
         match target(self.base, &address) {
             Target::Resource(uri) if is_image(&uri) => self.pieces.extend([Piece::Image(uri), text]),
-            // An image in a link leads where the link leads.
+            // An image inside a link gets no link of its own, because links cannot be nested.
             target @ (Target::Away(_) | Target::Resource(_)) if self.link.is_none() => {
                 self.pieces.extend([Piece::Open(Part::Link(target.clone())), text, Piece::Close(Part::Link(target))]);
             }
@@ -297,7 +298,7 @@ fn titled(address: &str, title: &str) -> String {
     if title.is_empty() { address.to_owned() } else { format!("{address} \"{title}\"") }
 }
 
-/// Returns whether a URI ends like that of an image which a page can show.
+/// Returns whether a URI has the file extension of an image that a page can show.
 pub fn is_image(uri: &str) -> bool {
     let end = uri.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     matches!(end.as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp")
@@ -311,8 +312,8 @@ fn target(base: &str, address: &str) -> Target {
     resolved(base, address).map_or(Target::Nowhere, Target::Resource)
 }
 
-/// Returns the URI of the resource that a relative address leads to. It never leaves the part of the URI between `://`
-/// and the next slash, such as the name of a skill.
+/// Returns the URI of the resource that a relative address leads to. It cannot leave the skill: `../` never changes the
+/// part of the URI between `://` and the next slash.
 fn resolved(base: &str, address: &str) -> Option<String> {
     let path = address.split(['#', '?']).next().filter(|path| !path.is_empty())?;
     let path = percent_decode_str(path).decode_utf8().ok()?;

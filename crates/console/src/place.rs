@@ -18,7 +18,7 @@ pub enum Place {
     Workflows,
     /// An index of all `list` operations, `doctor` and `check`.
     All,
-    /// How large the database is, what grows, and what is wrong.
+    /// The health of the database: its size, what grows, and what is wrong.
     Health,
     /// The consent request with this id.
     Consent(String),
@@ -170,7 +170,8 @@ impl Place {
     }
 
     /// Returns whether the screen is loaded again when the database changes. Editors and forms are not, so that they
-    /// keep what the user typed. The palette, the help and printed output are not either, nor is the health, which counts rows.
+    /// keep what the user typed. The palette, the help and printed output are not loaded again either. Nor
+    /// is the health, because counting rows takes long.
     pub fn is_live(&self) -> bool {
         let is_fixed = matches!(self, Place::Health | Place::Palette | Place::Help | Place::Printed);
         !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Filled(..) | Place::Ask(_))

@@ -3,7 +3,7 @@
 use crate::line::{Line, Tone};
 use crate::markdown::{Part, Piece};
 
-/// Returns the lines of a text. They are quoted, because somebody else wrote them.
+/// Returns the lines to show. They are marked as quoted, because the text may come from anyone.
 pub fn lines(pieces: &[Piece]) -> Vec<Line> {
     let mut writer = Writer::default();
     pieces.iter().for_each(|piece| writer.take(piece));
@@ -18,13 +18,13 @@ pub fn lines(pieces: &[Piece]) -> Vec<Line> {
 struct Writer {
     lines: Vec<Line>,
     line: Line,
-    /// What each line begins with, by the quotes and items around it.
+    /// The prefixes of each line: one for each quote and list item around it.
     indent: Vec<&'static str>,
     /// The next number of each open list.
     lists: Vec<Option<u64>>,
-    /// The mark of the item that begins, such as `- `.
+    /// The mark of a list item that has no text yet, such as `- `.
     mark: String,
-    /// How many parts make the text strong.
+    /// The number of open parts that make the text strong.
     strong: usize,
 }
 
@@ -129,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// Ends the line, and adds a blank one unless a list goes on.
+    /// Ends the line, and adds a blank line unless it is inside a list.
     fn end(&mut self) {
         self.end_line();
         if self.lists.is_empty() && self.lines.last().is_some_and(|line| !line.spans.is_empty()) {

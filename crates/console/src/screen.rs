@@ -95,7 +95,7 @@ pub struct Screen {
     pub actions: Vec<Action>,
     /// The names of the views that `v` cycles through.
     pub views: &'static [&'static str],
-    /// The figures of a text, in the order of their lines.
+    /// The figures of the body, if it is a text, in the order of their lines.
     pub figures: Vec<Figure>,
 }
 

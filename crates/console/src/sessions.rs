@@ -79,7 +79,7 @@ pub fn rows(context: &Context) -> Result<Vec<Row>> {
     Ok(list)
 }
 
-/// Returns what each session loads, before and after the deploy.
+/// Makes a chart of what each agent loads in a session, before and after the deploy.
 pub fn chart(context: &Context) -> Result<Chart> {
     let (plan, status) = (Invocation::new("plan").run(context)?, Invocation::new("status").read(context)?);
     let bar = |session: Session| Bar {

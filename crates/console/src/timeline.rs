@@ -9,7 +9,7 @@ use crate::data::{number, rows, text, time};
 use crate::line::{Span, Tone};
 use crate::words::sign;
 
-/// The maximum number of rows. A step can be repeated thousands of times; then the last attempts are shown.
+/// The maximum number of rows. A step can be repeated thousands of times. If there are more rows, the last ones are shown.
 const MOST: usize = 300;
 
 /// Makes the timeline of the run in the data of `workflow runs RUN`. Returns `None` if the run has no attempts.
@@ -19,7 +19,7 @@ pub fn of(data: &Value, now: Millis) -> Option<Chart> {
     let begin = steps.iter().flat_map(|step| rows(step, "attempts")).filter_map(began).min()?;
     let is_under_way = text(data, "ended_at").is_empty() && sign(text(data, "state")).0 == ">";
     let mut bars = Vec::new();
-    // The time from which the next attempt waits: the end of the last one before it.
+    // The latest end of the attempts so far. The next attempt has waited since then.
     let mut free = begin;
     for step in steps {
         let attempts = rows(step, "attempts");
@@ -115,7 +115,7 @@ mod tests {
         );
         let bars: Vec<_> = chart.rows.iter().map(|bar| (bar.begin, bar.length, bar.lead)).collect();
         assert_eq!(bars, [(0, 250, 0), (2250, 250, 2000), (0, 0, 0), (2500, 5500, 0)]);
-        // Without a process that runs it, it is unknown how long the last attempt took.
+        // No process runs it any more, so it is unknown how long the last attempt took.
         run["state"] = json!("interrupted");
         let chart = of(&run, now).expect("a chart");
         assert_eq!(lines(&chart)[0], "Timeline: 2.5 s");

@@ -8,10 +8,10 @@ use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 60 * 60 * 1000;
 
-/// At most this many events are counted, the newest ones.
+/// The maximum number of events to count. The newest ones are counted.
 pub const COUNTED: i64 = 200_000;
 
-/// What [`rows`] counts, in its order.
+/// The names of the rows that [`rows`] counts, in the order of its columns.
 const NAMES: [&str; 8] =
     ["projects", "prompts", "resources", "revisions", "workflows", "runs", "requests for consent", "stored deploys"];
 

@@ -16,7 +16,7 @@ pub fn set(db: &Db<'_>, host: &str, path: &str) -> Result<()> {
     db.run(insert, params![key(host), path]).map(drop)
 }
 
-/// Deletes the path of the audit log of a server on this host that ends. Keeps the path of another server.
+/// Deletes the recorded path of the audit log when its server on this host ends. Keeps a path that another server recorded.
 pub fn remove(db: &Db<'_>, host: &str, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM setting WHERE key = ?1 AND value = ?2"), params![key(host), path]).map(drop)
 }

@@ -9,14 +9,14 @@ use crate::mcp::Config;
 use mcpkg_base::error::Result;
 use mcpkg_store::Store;
 
-/// What observes the calls of a running server.
+/// The audit log and the exporter of a running server, if it has them.
 pub(in crate::mcp) struct Calls {
     log: Option<CallLog>,
     exporter: Option<Exporter>,
 }
 
 impl Calls {
-    /// Opens what the configuration names; `None` if nothing observes the calls. Fails if the file of the audit log
+    /// Opens the audit log and starts the exporter, as configured. `None` if neither is configured. Fails if the audit log
     /// cannot be opened.
     pub(in crate::mcp) fn open(store: &Store, config: &Config) -> Result<Option<Arc<Self>>> {
         let log = CallLog::open(store, config)?;
@@ -47,7 +47,7 @@ impl Calls {
         self.exporter.as_ref().map_or(0, Exporter::dropped)
     }
 
-    /// Sends the metrics of `text` too, which returns them in Prometheus' format.
+    /// Makes the exporter also send the metrics that `text` returns, in Prometheus' format.
     pub(in crate::mcp) fn send_also(&self, text: impl Fn() -> Option<String> + Send + Sync + 'static) {
         if let Some(exporter) = &self.exporter {
             exporter.send_also(Box::new(text));
@@ -66,7 +66,7 @@ impl Calls {
         }
     }
 
-    /// Writes and sends what waits, and ends the threads.
+    /// Writes the queued lines, sends the queued spans, and ends the threads.
     pub(in crate::mcp) fn finish(&self) {
         if let Some(log) = &self.log {
             log.finish();

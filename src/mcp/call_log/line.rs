@@ -50,7 +50,7 @@ pub(super) struct Line {
     /// name.
     #[serde(skip)]
     pub(super) selection: Option<Selection>,
-    /// The facts about a request of MCP that only spans and metrics contain. `None` for other requests over HTTP.
+    /// The facts about an MCP request that only spans and metrics contain. `None` for other requests over HTTP.
     #[serde(skip)]
     pub(super) rpc: Option<Rpc>,
 }
@@ -65,10 +65,10 @@ pub(super) struct Rpc {
     pub(super) status: Option<i32>,
 }
 
-/// A request of MCP, as it arrives.
+/// An MCP request, as it arrives.
 #[derive(Clone, Copy)]
 pub(in crate::mcp) struct Message<'a> {
-    /// The id, as it is written in the request.
+    /// The id, exactly as in the request.
     pub(in crate::mcp) id: &'a str,
     pub(in crate::mcp) method: &'a str,
     pub(in crate::mcp) parameters: Option<&'a RawValue>,
@@ -204,13 +204,13 @@ fn whole(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// Returns the id of a request. A number is returned as it is written.
+/// Returns the id of a request. Returns a number as the client wrote it.
 fn id(written: &str) -> Option<String> {
     let raw: &RawValue = serde_json::from_str(written).ok()?;
     text(raw).or_else(|| (written.len() <= LONGEST).then(|| written.to_owned()))
 }
 
-/// Returns a protocol revision that exists. A client may name any other.
+/// Returns the protocol revision if it exists. Clients can send any text.
 fn known(revision: &str) -> Option<&'static str> {
     ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).find(|known| *known == revision)
 }

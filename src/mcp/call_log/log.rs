@@ -31,7 +31,7 @@ pub(in crate::mcp) struct CallLog {
     place: Option<Place>,
 }
 
-/// Where the database records the path of the log.
+/// The database record of the log's path.
 struct Place {
     store: Store,
     host: String,
@@ -147,7 +147,8 @@ impl CallLog {
         let _ = self.jobs.send(Job::Write(Box::new(line)));
     }
 
-    /// Writes the queue, ends the thread, and lets `doctor` forget the log, which may be gone or unwritable by then.
+    /// Writes the queue, ends the thread, and deletes the record that `doctor` reads. After the server has ended, it is no
+    /// problem if the log is gone or unwritable.
     pub(in crate::mcp) fn finish(&self) {
         let _ = self.jobs.send(Job::End);
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -165,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a log whose queue nobody writes to the disk, and the queue.
+    /// Returns a log and its queue. No thread writes the queue to the disk.
     fn stuck(required: bool) -> (CallLog, Receiver<Job>) {
         let (jobs, queue) = channel();
         (CallLog { jobs, state: Arc::default(), required, thread: Mutex::default(), place: None }, queue)
@@ -182,7 +183,7 @@ mod tests {
         for (required, kept, lost) in [(false, MAX_QUEUED, 3), (true, MAX_QUEUED + 3, 0)] {
             let (log, queue) = stuck(required);
             fill(&log);
-            // Calls that already run end while the queue is full.
+            // Calls that are already running end while the queue is full.
             (0..3).for_each(|_| log.push(Line::default()));
             assert_eq!((queue.try_iter().count(), log.lost()), (kept, lost));
         }
@@ -205,7 +206,7 @@ mod tests {
                 let waiting = scope.spawn(|| log.admit());
                 thread::sleep(LOOK * 20);
                 assert!(!waiting.is_finished());
-                // A line reaches the disk, or the disk turns out to be full.
+                // Either a line is written to the disk, or writing fails because the disk is full.
                 match is_failing {
                     false => drop(log.state.queued.fetch_sub(1, Ordering::Relaxed)),
                     true => log.state.is_failing.store(true, Ordering::Relaxed),

@@ -14,7 +14,7 @@ use crate::mcp::Config;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Code;
 
-/// The facts about one call. When the last owner drops the record, its line goes to the log and the exporter.
+/// The facts about one call. When its last owner drops the record, the log and the exporter get its line.
 pub(in crate::mcp) struct Record {
     calls: Arc<Calls>,
     started: Instant,

@@ -12,7 +12,7 @@ pub(super) struct Parent {
     pub(super) span: String,
     /// Whether the client records this trace. If not, mcpkg does not record the call's span either.
     pub(super) is_sampled: bool,
-    /// What tracing systems add for each other. It is passed on unchanged.
+    /// The `tracestate`: data that tracing systems add for their own use. It is passed on unchanged.
     pub(super) state: Option<String>,
 }
 

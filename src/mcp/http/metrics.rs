@@ -146,7 +146,7 @@ impl Metrics {
         self.encoded()
     }
 
-    /// Returns the metrics as they were counted, without measuring the rest.
+    /// Returns the metrics without measuring the gauges again.
     pub(super) fn encoded(&self) -> String {
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {

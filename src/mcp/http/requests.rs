@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcpkg_console::chart::{Bar, Chart};
 use mcpkg_console::screen::{Span, Tone};
 
-/// What was answered at one place, such as `mcp`.
+/// The requests that were answered at one place, such as `mcp`.
 #[derive(Default)]
 struct Answered {
     requests: u64,

@@ -142,9 +142,10 @@ async fn serve(
         sign_in.listens_at(format!("{scheme}://{local}"));
     }
     if app.console.is_some() {
-        // Browsers have no passkeys for IP addresses, so this machine is named. Another address has no name to guess.
+        // Browsers do not support passkeys at IP addresses, so use `localhost` for this machine. For other addresses, the name
+        // is unknown.
         let here = local.ip().is_loopback().then(|| format!("{scheme}://localhost:{}", local.port()));
-        // The console has no pages below a path.
+        // The console's pages are at the root of the host, so it has no address below a path.
         let is_root = |url: &String| url.matches('/').count() == 2;
         if let Some(url) = app.network.public_url.clone().or(here).filter(is_root) {
             let _ = app.server.console.set(url);

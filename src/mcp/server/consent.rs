@@ -40,11 +40,11 @@ const KEY: &str = "consent";
 /// it at the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// How long to wait for a person who opened a page, in the revision without a handshake. Clients wait less long for an
-/// answer there than for one that asked them something.
+/// How long a call waits for the decision on an open page, in the revision without a handshake. There, clients give up on a
+/// call sooner than during a call in which the server asks them something.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// How often to look whether a person has decided.
+/// How often to check whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The notification that a person has decided on a page.
@@ -188,7 +188,8 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Waits until a person has decided on a request, or it ended, but at most for `time`. Returns whether that happened.
+    /// Waits for at most `time` until a person has decided on a request or the request has ended. Returns whether one of
+    /// these happened.
     async fn wait(&self, id: Uuid, time: Duration) -> bool {
         let waiting = async {
             loop {

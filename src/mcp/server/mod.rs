@@ -52,7 +52,7 @@ pub(super) struct Server {
     pub(super) store: Store,
     pub(super) config: Arc<Config>,
     pub(super) hub: Arc<Hub>,
-    /// What observes calls, if anything does.
+    /// The audit log and the exporter of spans, if the server has one of them.
     pub(super) calls: Option<Arc<Calls>>,
     session: Arc<Session>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
@@ -68,7 +68,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Creates a server, and opens its audit log and its connection to a receiver of traces.
+    /// Creates a server. Opens its audit log, and starts its exporter of traces and metrics.
     pub(super) fn new(store: Store, config: Config) -> Result<Self> {
         let calls = Calls::open(&store, &config)?;
         let hub = Arc::new(Hub::new(store.clone()));

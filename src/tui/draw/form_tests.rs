@@ -170,7 +170,7 @@ fn a_row_that_is_selected_while_a_value_is_set_stays_selected() {
     answer(&mut app, Edited::Set(Ok(text)));
     answer(&mut app, Edited::Described(fields.clone()));
     assert_eq!(open(&app).chosen, first);
-    // Without a key in between, the row of the value is selected.
+    // If the user presses no key in between, the row of the new value is selected.
     let mut app = planned();
     picks(&mut app);
     press(&mut app, KeyCode::Enter);

@@ -84,7 +84,7 @@ pub fn approve(scratch: &Scratch, asked: &Value) {
     approved(&person(scratch), Uuid::parse_str(id).expect("an id"), None);
 }
 
-/// Approves a request for a person who saw it as it is now.
+/// Approves a request, as a person who has seen its current state.
 pub fn approved(person: &Context, id: Uuid, note: Option<&str>) {
     let shown = request::waiting(person, id, person.clock.now()).expect("a request");
     request::approve(person, &shown, note).expect("it is approved");

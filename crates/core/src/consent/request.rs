@@ -202,8 +202,8 @@ fn too_many() -> Error {
 }
 
 /// Approves a request for a person who said yes, either at a terminal or in answer to a question of the client that asked.
-/// `shown` is the request as the person saw it: a yes counts for nothing else, and does not overrule a denial that came
-/// later. The asker gets `note` together with the result of its call.
+/// `shown` is the request as the person saw it. The yes counts only for this, and does not overrule a later denial. The
+/// asker gets `note` together with the result of its call.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
@@ -226,7 +226,7 @@ pub fn approve(context: &Context, shown: &Request, note: Option<&str>) -> Result
     let request = waiting(context, uuid, now)?;
     // Nothing in mcpkg changes these columns, but other programs can write to the database.
     if digest(&request) != digest(shown) {
-        return Err(Error::new(Code::PlanChanged, format!("Consent request {uuid} is not what was shown"))
+        return Err(Error::new(Code::PlanChanged, format!("Consent request {uuid} has changed since it was shown"))
             .hint(format!("look at it again: `mcpkg consent show {uuid}`")));
     }
     sweep(context, now)?;

@@ -7,16 +7,16 @@ use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 
-/// How long a challenge may be answered: five minutes, like a link of the console.
+/// How long a challenge can be answered: five minutes, as long as a link to the console works.
 const LIFE: Millis = 5 * 60_000;
 
-/// What the answer to a challenge decides. An answer to one counts for no other.
+/// What an answer is for. An answer for one purpose does not count for another.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
     /// Registering a passkey with the link that has this token.
     Register(&'a str),
     SignIn,
-    /// A question, with everything that the person is shown.
+    /// Answering a question. The text is everything that the person sees.
     Question(&'a str),
 }
 
@@ -33,7 +33,7 @@ impl About<'_> {
 /// A challenge for a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// Says when the challenge expires, and makes it unique. The browser sends it back with the answer.
+    /// Contains the time at which the challenge expires, and a random number. The browser sends it back with the answer.
     pub ticket: String,
     pub bytes: Vec<u8>,
 }
@@ -56,8 +56,9 @@ impl Challenges {
         Ok(Challenge { bytes: self.bytes(about, &ticket), ticket })
     }
 
-    /// Returns the challenge of a ticket, and when it expires. `None` if it has expired. The caller compares the
-    /// challenge with what was signed: for a ticket that this server did not make, nobody can know it.
+    /// Computes the challenge that belongs to a ticket, and returns it with the time at which it expires. `None` if it has
+    /// expired. The caller compares it with the signed challenge. If this server did not make the ticket, nobody can know
+    /// the challenge, so the comparison fails.
     pub(super) fn of(&self, about: About<'_>, ticket: &str) -> Option<(Vec<u8>, Millis)> {
         let (expires, now) = (ticket.split_once('.')?.0.parse::<Millis>().ok()?, self.clock.now());
         let is_in_time = now < expires && expires <= now.saturating_add(LIFE);
@@ -88,7 +89,7 @@ mod tests {
             challenges.make(About::SignIn).expect("one").bytes,
             challenges.make(About::SignIn).expect("two").bytes
         );
-        // A ticket that promises more time is not this server's.
+        // This server makes no ticket that lasts longer than `LIFE`.
         let longer = made.ticket.replacen('1', "2", 1);
         assert_eq!(challenges.of(About::Question("delete a"), &longer), None);
         for ticket in ["", ".", "x.y", "-1.a"] {

@@ -55,7 +55,7 @@ impl Operation for Add {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        // Not in a console: whoever can use its pages could give themselves a passkey that outlives their session.
+        // Refuse to run in a console. Otherwise, a session could make itself a passkey that outlives the session.
         if context.caller != Caller::Shell || context.confirmation != Confirmation::Ask {
             return Err(Error::new(Code::TerminalRequired, "A passkey can be added only at a terminal")
                 .hint(format!("run `mcpkg passkey add {}` at a terminal of the server, without --yes", self.name)));

@@ -15,7 +15,7 @@ use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 
-/// The answer of an authenticator, as a form sends it. All but the ticket are base64url.
+/// The answer of an authenticator, as a form sends it. All fields except the ticket are base64url.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answer<'a> {
     /// The ticket of the challenge.
@@ -35,8 +35,8 @@ pub struct Passkeys {
     approved: Approved,
     clock: Clock,
     challenges: Challenges,
-    /// The tickets of answered challenges, and when they expire. Only valid answers are kept, so strangers cannot fill
-    /// this. The lock also keeps two answers from passing with the same counter.
+    /// The tickets of answered challenges, and when they expire. Only valid answers add tickets, so strangers cannot fill
+    /// the memory. Because of the lock, two answers with the same counter cannot both pass.
     answered: Mutex<HashMap<String, Millis>>,
 }
 
@@ -71,7 +71,7 @@ impl Passkeys {
         Invitation::find(&self.approved, token, self.clock.now())
     }
 
-    /// Registers a passkey with a link, which this uses up.
+    /// Registers a passkey with a link. Afterwards, the link does not work any more.
     pub fn register(&self, context: &Context, token: &str, answer: Answer<'_>) -> Result<Passkey> {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         let invitation = self.invitation(token)?.ok_or_else(|| {
@@ -84,7 +84,7 @@ impl Passkeys {
         let passkey = Passkey::new(invitation, created.map_err(refused)?, self.clock.now());
         Invitation::use_up(&self.approved, token)?;
         if self.find(&passkey.id)?.is_some() {
-            return Err(Error::new(Code::AlreadyExists, "This authenticator is registered already"));
+            return Err(Error::new(Code::AlreadyExists, "This passkey is already registered"));
         }
         self.keep(&mut answered, answer.ticket, expires);
         passkey.put(&self.approved)?;
@@ -95,15 +95,15 @@ impl Passkeys {
         recorded.map(|()| passkey)
     }
 
-    /// Returns the passkey that a person signs in with.
+    /// Signs a person in. Returns the passkey that they used.
     pub fn sign_in(&self, context: &Context, answer: Answer<'_>) -> Result<Passkey> {
         let passkey = self.check(About::SignIn, answer)?;
         event(context, "passkey.login", &passkey.name)?;
         Ok(passkey)
     }
 
-    /// Checks that the passkey `id` signed the answer to a question: `text` is everything that the person was shown, and
-    /// `command` is what the trail says about it.
+    /// Checks that the passkey `id` signed the answer to a question. `text` is everything that the person saw. `command` is
+    /// the command to record in the audit trail.
     pub fn decide(&self, context: &Context, id: &str, command: &str, text: &str, answer: Answer<'_>) -> Result<()> {
         let passkey = self.check(About::Question(text), answer)?;
         if passkey.id != id {
@@ -112,7 +112,7 @@ impl Passkeys {
         event(context, "passkey.use", &format!("{}: {command}", passkey.name))
     }
 
-    /// Checks an answer, and uses up its challenge.
+    /// Checks an answer. If it is valid, its challenge cannot be answered again.
     fn check(&self, about: About<'_>, answer: Answer<'_>) -> Result<Passkey> {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         let (challenge, expires) = self.open(&answered, about, answer.ticket)?;
@@ -126,7 +126,7 @@ impl Passkeys {
         Ok(passkey)
     }
 
-    /// Returns the challenge of a ticket, and when it expires. Fails if it has expired or was answered before.
+    /// Returns the challenge of a ticket and the time at which it expires. Fails if it has expired or was answered before.
     fn open(&self, answered: &HashMap<String, Millis>, about: About<'_>, ticket: &str) -> Result<(Vec<u8>, Millis)> {
         match self.challenges.of(about, ticket) {
             None => Err(refused(Refused::Challenge)),

@@ -36,14 +36,14 @@ pub struct Passkey {
     pub(super) site: Site,
     /// The uncompressed point of the public key.
     pub(super) key: Vec<u8>,
-    /// The authenticator's counter, and when it was last used. They have a record of their own, so that a server that
-    /// writes them cannot bring back a passkey that was removed at the same time.
+    /// The authenticator's counter. It and `used_at` are in a record of their own, so a server that writes them cannot bring
+    /// back a passkey that was removed at the same time.
     pub(super) count: u32,
     pub used_at: Option<Millis>,
 }
 
 impl Invitation {
-    /// Makes a link to the page that registers a passkey. Also deletes the links that have expired.
+    /// Makes a link to the page that registers a passkey. Also deletes expired links.
     pub(super) fn link(context: &Context, name: &str, site: &Site) -> Result<String> {
         let (approved, now) = (&context.approved, context.clock.now());
         for (old, note) in approved.all(Kind::PasskeyLink)? {
@@ -140,7 +140,7 @@ impl Passkey {
     }
 }
 
-/// Fails if a passkey has this name already.
+/// Fails if a passkey already has this name.
 pub(super) fn check_free(approved: &Approved, name: &str) -> Result<()> {
     match Passkey::named(approved, name)? {
         None => Ok(()),

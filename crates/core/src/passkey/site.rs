@@ -16,7 +16,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Parses an address. Browsers have passkeys only for names of hosts, and only over TLS or on this machine.
+    /// Parses an address. Browsers support passkeys only for host names, and only over HTTPS or at `localhost`.
     pub fn parse(address: &str) -> Result<Self> {
         let refused = |why: &str| {
             Err(Error::new(Code::InvalidArgument, format!("'{}' {why}", address.escape_debug()))
@@ -28,16 +28,16 @@ impl Site {
         };
         let host = authority.host().to_ascii_lowercase();
         if uri.path() != "/" && !uri.path().is_empty() || uri.query().is_some() || authority.as_str().contains('@') {
-            return refused("has more than a scheme, a host and a port");
+            return refused("contains more than a scheme, a host and a port");
         }
         let is_local = host == "localhost" || host.ends_with(".localhost");
         if host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
-            return refused("has an IP address, for which browsers have no passkeys");
+            return refused("has an IP address, but browsers support passkeys only for host names");
         }
         let standard = match scheme {
             "https" => 443,
             "http" if is_local => 80,
-            "http" => return refused("has no TLS, without which browsers have no passkeys"),
+            "http" => return refused("does not use HTTPS, which browsers need for passkeys except at localhost"),
             _ => return refused("is not a web address"),
         };
         let origin = match authority.port_u16().filter(|port| *port != standard) {

@@ -18,12 +18,12 @@ const HAS_EXTENSIONS: u8 = 0x80;
 /// The maximum length of a credential's id, in bytes.
 const LONGEST_ID: usize = 1023;
 
-/// The pieces of a COSE key that ES256 uses, before its coordinates: two-dimensional, ES256, P-256, x, y. CTAP2 allows
-/// only one encoding of such a key and no further parameters, so comparing the bytes is the strictest way to parse it.
+/// The bytes of an ES256 key in COSE before its coordinates x and y: key type EC2, algorithm ES256, curve P-256. CTAP2
+/// allows only one encoding of such a key and no other parameters, so comparing the bytes is the strictest way to parse it.
 const COSE_X: [u8; 10] = [0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20];
 const COSE_Y: [u8; 3] = [0x22, 0x58, 0x20];
 
-/// Why an answer does not count.
+/// The reason why an answer does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Malformed,
@@ -43,7 +43,7 @@ impl Refused {
     pub(super) const fn why(self) -> &'static str {
         match self {
             Refused::Malformed => "the browser's answer is malformed",
-            Refused::Kind => "it answers something else",
+            Refused::Kind => "it is for another kind of request",
             Refused::Challenge => "it answers another question, or has expired",
             Refused::Origin => "it is for the pages of another server",
             Refused::Framed => "the page is a part of another page",
@@ -73,7 +73,8 @@ pub(super) fn created(site: &Site, challenge: &[u8], client: &[u8], data: &[u8])
     if data.flags & HAS_KEY == 0 {
         return Err(Refused::Malformed);
     }
-    // The authenticator's model, 16 bytes, which says nothing without an attestation. Then the id with its length.
+    // Skip the authenticator's model (16 bytes), which proves nothing without an attestation. The length of the id follows,
+    // and then the id.
     let rest = data.rest.get(16..).ok_or(Refused::Malformed)?;
     let (length, rest) = rest.split_first_chunk::<2>().ok_or(Refused::Malformed)?;
     let length = usize::from(u16::from_be_bytes(*length));
@@ -88,8 +89,7 @@ pub(super) fn created(site: &Site, challenge: &[u8], client: &[u8], data: &[u8])
     Ok(Created { credential: credential.to_vec(), key, count: data.count })
 }
 
-/// Checks the answer to `navigator.credentials.get`, which the key `key` must have signed. Returns the new value of the
-/// counter.
+/// Checks the answer to `navigator.credentials.get`, and that `key` signed it. Returns the new value of the counter.
 pub(super) fn signed(
     (site, challenge): (&Site, &[u8]),
     (key, count): (&[u8], u32),
@@ -110,7 +110,7 @@ pub(super) fn signed(
     Ok(read.count)
 }
 
-/// What the browser says about the page. The signature covers its hash.
+/// The client data: what the browser reports about the page. The signature covers the hash of the client data.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Client {

@@ -78,7 +78,7 @@ pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
     Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
 }
 
-/// Returns the container images that this machine's own programs may replace.
+/// Returns the container images that tools may do without: they then run with this machine's own programs.
 pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }

@@ -26,7 +26,7 @@ use mcpkg_store::Db;
 pub struct Settings {
     /// Whether tools may run without a sandbox.
     pub allow_unsandboxed: bool,
-    /// The container images that this machine's own programs may replace.
+    /// The container images that tools may do without: they then run with this machine's own programs.
     pub stand_in: Vec<String>,
 }
 
@@ -99,8 +99,8 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
 }
 
 /// Returns the suitable runners. WebAssembly modules run in mcpkg itself, unless the call is a build. Tools with an
-/// image run in a container; if this machine's own programs may replace the image, bubblewrap comes last. All others
-/// run in bubblewrap.
+/// image run in a container; if the tool may do without the image, bubblewrap comes last. All others run in
+/// bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     match &wanted.call.from {
         _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],
@@ -185,7 +185,7 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
 }
 
 /// Returns whether settings and permissions let a local call of the tool run without a sandbox, to warn about it in
-/// lists. A tool whose actions are all WebAssembly modules never does.
+/// lists. A tool whose actions are all WebAssembly modules always runs in a sandbox.
 pub fn is_unsandboxed(
     db: &Db<'_>,
     approved: &Approved,

@@ -118,8 +118,7 @@ fn now(kept: &Kept) -> String {
     }
 }
 
-/// Returns the error for a draft whose workflow changed while the person was editing, so that they have not seen the
-/// change.
+/// Returns the error for a draft whose workflow changed during the edit, so the person has not seen the change.
 fn outdated(kept: &Kept) -> Error {
     let what =
         format!("Workflow '{}' has changed in the meantime: {}; the draft was not edited", kept.draft.name, now(kept));

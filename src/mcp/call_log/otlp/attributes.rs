@@ -9,14 +9,14 @@ use crate::mcp::methods;
 
 pub(super) type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
-/// The attribute of a metric that counts the calls of all series beyond the maximum.
+/// The attribute of the series that counts all calls beyond the maximum number of series.
 pub(super) const OVERFLOW: &str = "otel.metric.overflow";
 
-/// What stands for a value that is not one of those that are known.
+/// The value to use instead of an unknown value.
 const OTHER: &str = "_OTHER";
 
-/// Returns the attributes of a call's metric. Their values are few: a client cannot create series by calling what does
-/// not exist.
+/// Returns the attributes of a call's metric. They contain only names that exist, so a client cannot create series by
+/// calling tools that do not exist.
 pub(super) fn of_metric(line: &Line, rpc: &Rpc) -> Attributes {
     let method = methods::known(&line.method).unwrap_or(OTHER);
     let exists = rpc.status.is_none() && matches!(line.outcome, "ok" | "error");

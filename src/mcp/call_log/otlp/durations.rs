@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::attributes::{self, Attributes, OVERFLOW, borrowed};
 
-/// The upper bounds of the buckets in seconds. The conventions ask for those from 10 ms; most calls of mcpkg are
-/// quicker.
+/// The upper bounds of the buckets in seconds. The conventions ask for the bounds from 10 ms on. The lower ones are there
+/// because most calls of mcpkg are faster than that.
 const BOUNDS: [f64; 19] = [
     0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0,
     300.0,
 ];
 
-/// OTLP's number for values that count from the start of the process.
+/// OTLP's number for cumulative values, which count from the start of the process.
 pub(super) const CUMULATIVE: u8 = 2;
 
-/// The maximum number of series. Further ones are counted together.
+/// The maximum number of series. Calls of further series are counted together.
 const MAX_SERIES: usize = 1_000;
 
 /// The durations of all calls since the server started.

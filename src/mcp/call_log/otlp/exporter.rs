@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last requests may take when the server ends.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The maximum size of a response in bytes. It is not read.
+/// The maximum size of a response in bytes. mcpkg ignores its content.
 const RESPONSE: u64 = 64 << 10;
 
 /// Returns metrics in Prometheus' format, while the server runs.
@@ -72,7 +72,7 @@ impl Exporter {
         let _ = self.shared.text.set(text);
     }
 
-    /// Sends what waits, if the receiver takes it in time, and ends the thread.
+    /// Sends the queued spans and the metrics, if the receiver accepts them within [`LAST`], and ends the thread.
     pub(in crate::mcp::call_log) fn finish(&self) {
         self.shared.queue.end();
         if let Some((thread, ended)) = self.running.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -90,9 +90,9 @@ struct Sender {
     resource: Value,
     /// When the server started, in nanoseconds since 1970.
     started: String,
-    /// A request that the receiver did not take, and the number of its spans. It is sent again.
+    /// A request that the receiver did not accept, and the number of its spans. It will be sent again.
     unsent: Option<(Vec<u8>, usize)>,
-    /// Whether the last request failed or spans were dropped, which is reported once.
+    /// Whether the last request failed, or spans were dropped. Only changes of this are logged.
     is_failing: bool,
     dropped_before: u64,
 }
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// Sends the spans of one request. Returns whether the receiver took them; `None` if there are none.
+    /// Sends one request with spans. Returns whether the receiver accepted it. `None` if no spans are queued.
     fn send_spans(&mut self) -> Option<bool> {
         let (body, count) = match self.unsent.take() {
             Some(unsent) => unsent,
@@ -201,7 +201,7 @@ impl Sender {
         }
     }
 
-    /// Reports when sending begins to fail, and when it works again.
+    /// Logs a warning when sending begins to fail, and when it works again.
     fn note(&mut self, why: Option<&str>) {
         let receiver = self.settings.traces.host();
         match why {

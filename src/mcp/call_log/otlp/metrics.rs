@@ -8,8 +8,8 @@ use super::attributes;
 use super::durations::{CUMULATIVE, Durations};
 use super::spans::scope;
 
-/// Writes the request that sends the durations and the metrics of `text`, which is in Prometheus' format. Returns `None` if
-/// there are none. Both times are in nanoseconds.
+/// Writes the request that sends the durations and the metrics in `text`, which has Prometheus' format. Returns `None` if
+/// there are no metrics. Both times are in nanoseconds.
 pub(super) fn request(
     resource: &Value,
     durations: &Durations,
@@ -32,11 +32,11 @@ struct Samples<'a> {
     value: &'a str,
     sum: &'a str,
     count: &'a str,
-    /// The bounds of a histogram's buckets, and how many values are not above each.
+    /// The upper bounds of a histogram's buckets. Each has the number of values that are not above it.
     buckets: Vec<(f64, u64)>,
 }
 
-/// Reads metrics in Prometheus' format, as this program writes it, and returns them as OTLP's JSON.
+/// Parses metrics in Prometheus' format, as mcpkg writes it, and returns them as OTLP's JSON.
 fn read(text: &str, started: &str, now: &str) -> Vec<Value> {
     let mut metrics = Vec::new();
     for metric in text.split("# TYPE ").skip(1) {

@@ -14,7 +14,7 @@ const MAX_QUEUED: usize = 2_048;
 /// The maximum number of spans in one request.
 const BATCH: usize = 512;
 
-/// What the calls and the sending thread share.
+/// The queue that the threads of calls fill and the sending thread empties.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -50,8 +50,8 @@ impl Queue {
         }
     }
 
-    /// Waits for spans, for at most `idle`. Then collects further ones for `delay`, or until a request is full. With
-    /// `pause`, waits for the whole `delay` in any case. Returns whether the server ends.
+    /// Waits for at most `idle` until there are spans. Then waits for `delay`, so that more spans collect, or until a request
+    /// is full. With `pause`, waits for the whole `delay`, even without spans. Returns whether the server is ending.
     pub(super) fn wait(&self, idle: Duration, delay: Duration, pause: bool) -> bool {
         let state = self.state();
         let is_empty = |state: &mut State| !pause && state.lines.is_empty() && !state.is_ending;
@@ -76,7 +76,7 @@ impl Queue {
         self.state().durations.clone()
     }
 
-    /// Counts spans that could not be sent.
+    /// Counts spans that could not be sent as dropped.
     pub(super) fn lose(&self, count: usize) {
         self.state().dropped += count as u64;
     }

@@ -8,7 +8,7 @@ use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 
-/// OTLP's number for a span on the side of the server.
+/// OTLP's number for a server's span.
 const SERVER: u8 = 2;
 
 /// OTLP's number for a span whose operation failed.
@@ -28,7 +28,7 @@ pub(super) fn request(resource: &Value, lines: Vec<Line>) -> Result<Vec<u8>> {
     Ok(body.to_string().into_bytes())
 }
 
-/// Returns what made the spans and metrics.
+/// Returns the instrumentation scope: the program that made the spans and metrics.
 pub(super) fn scope() -> Value {
     json!({ "name": "mcpkg", "version": env!("CARGO_PKG_VERSION") })
 }
@@ -61,7 +61,8 @@ fn span(line: &Line, rpc: &Rpc) -> Result<Value> {
     Ok(span)
 }
 
-/// Writes the time `micros` after `time` in nanoseconds. OTLP's JSON has 64-bit numbers as strings.
+/// Returns the time that is `micros` after `time`, in nanoseconds. It is a string, because OTLP's JSON writes 64-bit
+/// numbers as strings.
 pub(super) fn nanos(time: Millis, micros: u64) -> String {
     let nanos = i128::from(time) * 1_000_000 + i128::from(micros) * 1_000;
     nanos.max(0).to_string()

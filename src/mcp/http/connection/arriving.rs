@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::exchange::Exchange;
 
-/// How many bytes of a body are read and dropped; see [`Arriving::finish`].
+/// The maximum size of a body that is read and dropped, in bytes; see [`Arriving::finish`].
 const UNWANTED: u64 = 64 << 20;
 
 /// How long a client that was refused may pause while it sends.
@@ -31,9 +31,11 @@ impl Arriving {
         f(Pin::new(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Reads and drops the rest of the body, up to [`UNWANTED`] bytes, for at most `limit`, and as long as more comes within
-    /// [`PAUSE`]. Returns whether nothing is left. If the server closed the connection instead, a client that is still
-    /// sending would not see the answer, and a proxy that uses the connection again would take the server for dead.
+    /// Reads and drops the rest of the body. Gives up after [`UNWANTED`] bytes, after `limit`, or if the client sends nothing
+    /// for [`PAUSE`]. Returns whether it reached the end of the body.
+    ///
+    /// If the server closed the connection instead, a client that is still sending would not see the answer, and a proxy
+    /// that uses the connection again would consider the server down.
     pub(super) async fn finish(mut self, exchange: &Exchange, limit: Duration) -> bool {
         if self.is_end_stream() {
             return true;

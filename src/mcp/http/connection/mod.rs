@@ -50,7 +50,8 @@ pub(super) async fn converse<S>(
         async move {
             // The connection was closed to make room for another one.
             let Some(work) = work else { return std::future::pending().await };
-            // This client sends its body only if the server asks for it, so there is nothing to read after a refusal.
+            // A client that sends `Expect` sends its body only if the server asks for it. So after a refusal, there may be
+            // no body to read.
             let waits = request.headers().contains_key(EXPECT);
             let (parts, body) = request.into_parts();
             let body = Arriving::new(body);

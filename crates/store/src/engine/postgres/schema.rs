@@ -44,9 +44,9 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 /// The last schema version whose search index treated a whole run of letters in a script without spaces as one word.
 const WITH_RUNS: i64 = 1;
 
-/// How long a migration waits for running writes to end, and then for all tables that it changes. Others wait behind it,
-/// and PostgreSQL looks for deadlocks after a second, and would end the migration or one of the others. So the migration
-/// gives up earlier, and the others go on.
+/// How long a migration waits for running writes to end, and then for the locks of all tables that it changes. Other
+/// transactions queue behind it. After a second, PostgreSQL would look for deadlocks, and abort the migration or another
+/// transaction. So the migration gives up earlier, lets the others go on, and tries again.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// How often a migration tries to get all its locks, and how long it waits in between.
@@ -194,8 +194,8 @@ fn apply(client: &mut Client) -> std::result::Result<(), refinery_core::Error> {
     refinery_core::Runner::new(&migrations).set_grouped(true).run(&mut Locking(client)).map(drop)
 }
 
-/// A client whose migrations run while nobody writes. Writes that begin in the meantime wait before they use any table, so
-/// they cannot be part of a deadlock.
+/// A client that runs migrations while nobody writes. Writes that begin in the meantime wait before they use any table, so
+/// they cannot cause a deadlock.
 struct Locking<'c>(&'c mut Client);
 
 impl Transaction for Locking<'_> {
@@ -205,7 +205,7 @@ impl Transaction for Locking<'_> {
         let queries: Vec<&str> = queries.collect();
         let mut transaction = self.0.transaction()?;
         transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({WRITERS})"))?;
-        // Reads hold up the migration one table after the other. Take all tables at once, for the time that is left.
+        // Reads could delay the migration at each table. So lock all tables at once, in the time that is left.
         let until = Instant::now() + WAIT;
         for table in altered(&queries) {
             let exists = transaction.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table])?.get(0);
@@ -235,7 +235,7 @@ impl Migrate for Locking<'_> {
     }
 }
 
-/// Returns the tables that statements alter, each once.
+/// Returns the tables that the statements alter, without duplicates.
 fn altered<'a>(queries: &[&'a str]) -> Vec<&'a str> {
     let lines = queries.iter().flat_map(|query| query.lines());
     let altering =
