@@ -56,7 +56,8 @@ impl Telemetry {
         }
         let mut headers = HeaderMap::new();
         for (name, value) in pairs(HEADERS, variable(HEADERS))? {
-            let name = HeaderName::try_from(name).map_err(|_| invalid(HEADERS, "it contains an invalid header name"))?;
+            let name =
+                HeaderName::try_from(name).map_err(|_| invalid(HEADERS, "it contains an invalid header name"))?;
             let mut value =
                 HeaderValue::try_from(value).map_err(|_| invalid(HEADERS, "it contains an invalid header value"))?;
             value.set_sensitive(true);

@@ -6,6 +6,7 @@
 //! from its own pages.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -13,6 +14,7 @@ use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use tokio::time::timeout;
 
 use mcpkg_base::sha256;
 
@@ -27,6 +29,9 @@ const LARGEST: usize = 32 << 20;
 
 /// The largest form, in bytes, at an address that needs no session, such as the one for signing in.
 const SMALL: usize = 8 << 10;
+
+/// How long a form may take to arrive. Without a limit, a stranger's could hold a connection for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The content security policy: what a page may load, and where its forms may go. Only the console's own scripts run,
 /// and they cannot make elements or scripts from text.
@@ -87,7 +92,11 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "The console takes forms only."));
         }
         let body = std::mem::replace(request.body_mut(), Body::empty());
-        let Ok(body) = to_bytes(body, if is_open { SMALL } else { LARGEST }).await else {
+        let reading = timeout(PATIENCE, to_bytes(body, if is_open { SMALL } else { LARGEST }));
+        let Ok(body) = reading.await else {
+            return Err((StatusCode::REQUEST_TIMEOUT, "This form took too long to arrive."));
+        };
+        let Ok(body) = body else {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, "This form is too large for the console."));
         };
         let fields = Fields::parse(&body);

@@ -87,13 +87,14 @@ pub async fn answer(
     .await
 }
 
-/// Checks the passkey's answer, if the session began with a passkey. Does nothing if the question is not open.
+/// Checks the passkey of a session that needs one for each yes. A question that is not open yet is refused, since it may
+/// open before the answer is given.
 fn decided(console: &Console, session: &Session, job: &Job, posted: &Fields) -> Result<()> {
     let Some(passkey) = &session.passkey else { return Ok(()) };
     let number = posted.number("question");
     let whole =
         job.state().question.as_ref().filter(|asked| number == Some(asked.number)).map(|asked| job.whole(asked));
-    let Some(whole) = whole else { return Ok(()) };
+    let whole = whole.ok_or_else(|| Error::new(Code::PlanChanged, "This question is no longer open."))?;
     console.passkeys.decide(&console.context, passkey, &job.origin.title, &whole, passkey::answer(posted))
 }
 

@@ -88,9 +88,9 @@ pub async fn act(
 fn acted(console: &Arc<Console>, session: &Session, at: &mut At, posted: &Fields) -> Result<Response> {
     let screen = screen(&console.context, at)?;
     match &screen.body {
-        Shown::Form(form) => run_form(console, at, form.clone(), posted),
+        Shown::Form(form) => run_form(console, session, at, form.clone(), posted),
         Shown::Editor(document) => edit(console, session, at, document, posted),
-        _ => press(console, at, &screen, posted),
+        _ => press(console, session, at, &screen, posted),
     }
 }
 
@@ -101,7 +101,7 @@ fn outdated() -> Error {
 }
 
 /// Runs the action of a button.
-fn press(console: &Arc<Console>, at: &At, screen: &Screen, posted: &Fields) -> Result<Response> {
+fn press(console: &Arc<Console>, session: &Session, at: &At, screen: &Screen, posted: &Fields) -> Result<Response> {
     let (row, actions, seen) = match posted.has("row") {
         true => {
             let Shown::List(list) = &screen.body else { return Err(outdated()) };
@@ -123,24 +123,33 @@ fn press(console: &Arc<Console>, at: &At, screen: &Screen, posted: &Fields) -> R
             reviewed::toggle(&console.context, digest)?;
             Ok(Redirect::to(&at.address()).into_response())
         }
-        Does::Call(call) => call_of(console, at, row, action, call.clone().noting(posted.get("note"))),
+        Does::Call(call) => call_of(console, session, at, row, action, call.clone().noting(posted.get("note"))),
         _ => Err(outdated()),
     }
 }
 
 /// Starts the operation of a button. The button of a row asks for confirmation first and quotes the page that the row
-/// links to, unless [`draw::asks`] says that no question is needed.
-fn call_of(console: &Arc<Console>, at: &At, row: Option<&Row>, action: &Action, call: Invocation) -> Result<Response> {
+/// links to, unless [`draw::asks`] says that no question is needed. In a session that needs a passkey for each yes, the
+/// button of a whole page asks too, and quotes that page.
+fn call_of(
+    console: &Arc<Console>,
+    session: &Session,
+    at: &At,
+    row: Option<&Row>,
+    action: &Action,
+    call: Invocation,
+) -> Result<Response> {
     if draw::needs_terminal(&call) {
         let error = Error::new(Code::TerminalRequired, "This opens an editor, which needs a terminal");
         return Err(error.hint(format!("in a terminal, run `{}`", call.command())));
     }
     let quoted = match row {
-        Some(row) if !draw::asks(&call, console.context.domains) => Some(match &row.look {
+        _ if draw::asks(&call, console.context.domains) => None,
+        Some(row) => Some(match &row.look {
             Some(look) => Quoted::Place(look.clone()),
             None => Quoted::Row(draw::words(row)),
         }),
-        _ => None,
+        None => session.passkey.is_some().then(|| Quoted::Place(at.place.clone())),
     };
     let question = format!("{}: run `{}`?", action.words(), call.command());
     let origin = origin(at, &call, None);
@@ -171,7 +180,13 @@ impl Quoted {
     }
 }
 
-fn run_form(console: &Arc<Console>, at: &At, form: mcpkg_console::form::Form, posted: &Fields) -> Result<Response> {
+fn run_form(
+    console: &Arc<Console>,
+    session: &Session,
+    at: &At,
+    form: mcpkg_console::form::Form,
+    posted: &Fields,
+) -> Result<Response> {
     let form = form::filled(form, posted)?;
     let call = form.invocation();
     let reads = call.entry(console.context.domains).is_some_and(|entry| entry.effect.reads());
@@ -184,7 +199,8 @@ fn run_form(console: &Arc<Console>, at: &At, form: mcpkg_console::form::Form, po
     }
     let origin = origin(at, &call, Some(form));
     let question = format!("Run `{}`?", call.command());
-    let call = if reads { call } else { call.asking(question) };
+    // Some reads write a file of the server's user, such as `workflow export`.
+    let call = if reads && session.passkey.is_none() { call } else { call.asking(question) };
     start(console, origin, move |_, context| outcome(&call, context))
 }
 

@@ -9,7 +9,7 @@ use mcpkg_base::error::{Code, Result};
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pause between two attempts.
-pub(super) const AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const AGAIN: Duration = Duration::from_millis(100);
 
 /// Repeats `f` while the database server is unreachable or busy, until the time `until`. `f` must change nothing, or
 /// have no further effect when it is repeated.

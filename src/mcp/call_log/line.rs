@@ -127,7 +127,7 @@ impl Line {
     /// Fills in what the request asks for.
     pub(super) fn describe(&mut self, message: Message<'_>, config: &Config) {
         let method = message.method;
-        method.clone_into(&mut self.method);
+        method[..method.floor_char_boundary(LONGEST)].clone_into(&mut self.method);
         self.bytes_in = message.bytes as u64;
         let parameters: Parameters<'_> = parsed(message.parameters);
         let meta: Meta<'_> = parsed(parameters.meta);

@@ -60,9 +60,12 @@ impl Challenges {
     /// expired. The caller compares it with the signed challenge. If this server did not make the ticket, nobody can know
     /// the challenge, so the comparison fails.
     pub(super) fn of(&self, about: About<'_>, ticket: &str) -> Option<(Vec<u8>, Millis)> {
-        let (expires, now) = (ticket.split_once('.')?.0.parse::<Millis>().ok()?, self.clock.now());
+        let (expires, random) = ticket.split_once('.')?;
+        let (expires, now) = (expires.parse::<Millis>().ok()?, self.clock.now());
+        // A longer ticket could end with the beginning of what is decided.
+        let is_whole = random.len() == 64 && random.bytes().all(|b| b.is_ascii_hexdigit());
         let is_in_time = now < expires && expires <= now.saturating_add(LIFE);
-        is_in_time.then(|| (self.bytes(about, ticket), expires))
+        (is_whole && is_in_time).then(|| (self.bytes(about, ticket), expires))
     }
 
     fn bytes(&self, about: About<'_>, ticket: &str) -> Vec<u8> {
@@ -92,6 +95,9 @@ mod tests {
         // This server makes no ticket that lasts longer than `LIFE`.
         let longer = made.ticket.replacen('1', "2", 1);
         assert_eq!(challenges.of(About::Question("delete a"), &longer), None);
+        // What one challenge decides cannot be moved into the ticket of another.
+        let asked = challenges.make(About::Question("a\nsign in")).expect("a challenge");
+        assert_eq!(challenges.of(About::SignIn, &format!("{}\nquestion\na", asked.ticket)), None);
         for ticket in ["", ".", "x.y", "-1.a"] {
             assert_eq!(challenges.of(About::SignIn, ticket), None, "{ticket}");
         }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
@@ -37,7 +38,8 @@ impl Arriving {
     /// If the server closed the connection instead, a client that is still sending would not see the answer, and a proxy
     /// that uses the connection again would consider the server down.
     pub(super) async fn finish(mut self, exchange: &Exchange, limit: Duration) -> bool {
-        if self.is_end_stream() {
+        // A body in chunks does not know that it has ended.
+        if self.is_end_stream() || matches!(self.frame().now_or_never(), Some(None)) {
             return true;
         }
         if self.size_hint().lower() > UNWANTED {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use postgres::SimpleQueryMessage;
+use tokio::task::block_in_place;
 
 use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
@@ -12,6 +13,7 @@ use super::rows::single;
 use super::snapshot;
 use super::sql::postgres_sql;
 use crate::engine::{Intent, params};
+use crate::patience::AGAIN;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// How long a write waits while the tables are migrated.
@@ -60,7 +62,9 @@ fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
     let until = Instant::now() + MIGRATING;
     loop {
         match try_to_begin_writing(connection, lock) {
-            Err(error) if error.code() == Code::Busy && Instant::now() < until && is_taken(connection, MIGRATION)? => {}
+            Err(error) if error.code() == Code::Busy && Instant::now() < until && is_taken(connection, MIGRATION)? => {
+                block_in_place(|| std::thread::sleep(AGAIN));
+            }
             begun => return begun,
         }
     }
