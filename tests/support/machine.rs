@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+
+use mcpkg_base::clock::Clock;
 
 use super::seed::{runs_all, seed};
 use super::{BINARY, eventually};
@@ -69,10 +70,9 @@ pub fn running(text: &str) -> usize {
 /// Returns a value for `TZ` that makes the local time now between nine and ten in the morning. Then something that expires
 /// in some hours expires on the same day, so a console shows only the time.
 pub fn morning() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
-    let hour = since.as_secs() / 3600 % 24;
-    // In POSIX, offsets west of Greenwich are positive.
-    format!("TEST{}", hour.cast_signed() - 9)
+    let hour = Clock::system().now() / 3_600_000 % 24;
+    // POSIX counts the hours to the west.
+    format!("TEST{}", hour - 9)
 }
 
 /// Sends a signal, such as `TERM`, to a process that the test started.
