@@ -78,7 +78,7 @@ def crowded(team):
         thread.join()
     failed = Counter(status for status in statuses if status != 200)
     team.row("attacks", "people's requests succeed while four strangers send bad tokens", f"{failed.total()} of {len(statuses)} failed",
-             not failed, f"{dict(failed)}: the servers close connections whose requests they refuse, without saying so")
+             not failed, f"{dict(failed)}: does a server close a connection without saying so?")
     # By then, the proxy considers every server healthy again.
     time.sleep(4)
 

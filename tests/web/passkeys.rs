@@ -227,6 +227,22 @@ fn an_answer_signs_in_once() {
 }
 
 #[test]
+fn a_form_of_a_command_that_only_reads_asks_too() {
+    let Some((ground, _client, mut place)) = start() else { return };
+    place.sign_in("/inbox");
+    let file = ground.scratch.path().join("written.lock");
+    // This command reads the database, and writes a file of the server's user.
+    let form = place.browser.page("/form?words=tool+lock");
+    let question = place.browser.pressed(&form, "Run", &[("value.file", file.to_str().expect("UTF-8"))]);
+    assert!(text(&question).contains("Run `mcpkg tool lock"), "{}", text(&question));
+    assert_eq!(place.browser.press(&question, "Yes", &[]).status, 409);
+    assert!(!file.exists());
+    let answer = place.authenticator.sign(&place.asked(&question));
+    place.browser.follow(&place.yes(&question, &answer));
+    assert!(file.exists());
+}
+
+#[test]
 fn a_removed_passkey_ends_its_sessions() {
     let Some((ground, mut client, mut place)) = start() else { return };
     let id = id(&execute(&mut client, create()));
