@@ -172,7 +172,7 @@ fn a_wrong_answer_approves_nothing() {
         (|asked| asked.challenge = "A".repeat(43), "answers another question"),
         (|asked| asked.flags = 0x04, "nobody touched"),
         (|asked| asked.flags = 0x01, "did not verify"),
-        (|asked| asked.kind = "webauthn.create", "something else"),
+        (|asked| asked.kind = "webauthn.create", "another kind of request"),
         (|asked| asked.more = json!({ "crossOrigin": true }), "part of another page"),
         (|asked| asked.after = vec![0], "malformed"),
     ];
@@ -314,7 +314,7 @@ fn a_passkey_is_made_only_with_a_link_from_a_terminal_and_with_es256() {
         "answers another question",
     );
     refused(&Asked { flags: 0x01, ..good.clone() }, "did not verify");
-    refused(&Asked { kind: "webauthn.other", ..good.clone() }, "something else");
+    refused(&Asked { kind: "webauthn.other", ..good.clone() }, "another kind of request");
     refused(&Asked { after: vec![0xa0], ..good.clone() }, "malformed");
     assert_eq!(ground.scratch.json(&["passkey", "list"])["passkeys"].as_array().map(Vec::len), Some(1));
     // Some browsers ask security keys for an extension, whose output follows the key.
