@@ -80,7 +80,7 @@ pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
 
 /// Words that mean the same action to users, one action in each row. Most nouns have only one command from each row.
 const SYNONYMS: [&[&str]; 4] = [
-    &["add", "create", "import", "init", "new"],
+    &["add", "create", "import", "init", "install", "new"],
     &["delete", "remove", "revoke", "rm", "uninstall", "unset"],
     &["get", "info", "show", "view"],
     &["list", "ls"],

@@ -1,4 +1,4 @@
-//! Figures: what a page draws in the place of some lines of a text. A terminal shows the lines, which say the same.
+//! Figures that a page shows instead of some lines of a text. A terminal shows the lines, which say the same.
 
 use std::ops::Range;
 
