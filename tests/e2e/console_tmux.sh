@@ -77,15 +77,18 @@ check 'a window that is too small says so' shown 'mcpkg needs 40x10; this is 39x
 check 'the inbox at 200x50' eval 'tm resize-window -x 200 -y 50; same' <<'SCREEN'
  mcpkg e2e  1 INBOX 1  2 Feed  3 Content  4 Deploy  5 Workflows  6 All
  Inbox: 1 waits for you
-  KIND   FROM   WHAT                 UNTIL                                                                    | shell proposes app  open
-> DRAFT  shell  app, new: 1 error                                                                             |
-                                                                                                              | E 4:10 there is no command `mcpkg:prompt:lst`  f fixes it: mcpkg:prompt:list
-                                                                                                              |
-                                                                                                              | | workflow: app
-                                                                                                              | | steps:
-                                                                                                              | |   - id: a
-                                                                                                              | |     run: mcpkg:prompt:lst
-                                                                                                              |
+  KIND   FROM   WHAT               UNTIL                               | shell proposes app  open
+> DRAFT  shell  app, new: 1 error                                      |
+                                                                       | E 4:10 there is no command `mcpkg:prompt:lst`  fix: mcpkg:prompt:list
+                                                                       |
+                                                                       | | workflow: app
+                                                                       | | steps:
+                                                                       | |   - id: a
+                                                                       | |     run: mcpkg:prompt:lst
+                                                                       |
+                                                                       | Steps
+                                                                       | a  mcpkg:prompt:lst
+                                                                       |
 
  enter look  e edit  a approve  d reject  t what changes                                                                                                                    / filter  ? keys  : palette
 SCREEN
