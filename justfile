@@ -80,6 +80,10 @@ agents *AGENTS:
 platforms *TARGETS:
     bash packaging/check.sh {{TARGETS}}
 
+# Build mcpkg for other systems, and run it where this machine can: Windows under Wine, ARM under qemu
+systems *TARGETS:
+    bash packaging/test/systems.sh {{TARGETS}}
+
 # Models that are run, with the engine: its first build takes ten minutes of a processor
 gate:
     cargo test --locked -p mcpkg-workspace --features gate-onnx gate
@@ -109,9 +113,7 @@ packages *OPTIONS:
 
 # Check the dependencies: licences, advisories, duplicates, sources; without a network, advisories are skipped
 deny:
-    [ -x target/outside/cargo-deny/bin/cargo-deny ] || cargo install cargo-deny --version 0.20.2 --locked --root target/outside/cargo-deny
-    target/outside/cargo-deny/bin/cargo-deny check licenses bans sources
-    if target/outside/cargo-deny/bin/cargo-deny fetch db; then target/outside/cargo-deny/bin/cargo-deny --offline check advisories; else echo 'skipped: advisories: their database cannot be fetched'; fi
+    bash packaging/deny.sh
 
 # The measured paths, as ratios
 bench:
