@@ -158,6 +158,22 @@ fn oversized_requests_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn a_refused_client_that_sends_slowly_does_not_keep_its_connection() {
+    let (_scratch, server) = server(&[]);
+    let refused = good().with("Host", "evil.example").with("Content-Length", "100000").body("");
+    let mut stream = server.connect();
+    stream.write_all(&refused.bytes()).expect("a head");
+    // The default `--timeout` is 30 seconds: 120 bytes.
+    let sent = (0..100).take_while(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(250));
+        stream.write_all(b"x").is_ok()
+    });
+    assert!(sent.count() < 90);
+    assert_eq!(read_response(&mut BufReader::new(stream)).expect("a response").status, 403);
+    lives(&server);
+}
+
+#[test]
 fn invalid_messages_get_the_right_error() {
     let (_scratch, server) = server(&[]);
     let send = |body: &[u8]| {

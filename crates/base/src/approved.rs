@@ -218,8 +218,7 @@ impl Approved {
     pub fn held(&self, kind: Kind) -> Result<Vec<Value>> {
         let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
         let mut records = self.all(kind)?;
-        // A lock that can be taken belongs to a process that has ended.
-        records.retain(|(sha256, _)| disk::lock_folder(&folder.join(format!("{HELD}{sha256}"))).is_none());
+        records.retain(|(sha256, _)| disk::is_folder_locked(&folder.join(format!("{HELD}{sha256}"))));
         Ok(records.into_iter().map(|(_, note)| note).collect())
     }
 
@@ -323,10 +322,17 @@ mod tests {
         let held = approved.hold(Kind::Console, &sha256, &json!({ "address": "a" })).expect("held");
         let is_held = |approved: &Approved| !approved.held(Kind::Console).expect("read").is_empty();
         assert_eq!(is_held(&approved), cfg!(unix));
+        let lock = held.lock.clone();
         drop(held);
         assert!(!is_held(&approved) && approved.all(Kind::Console).expect("read").is_empty());
         approved.put(Kind::Console, &sha256, &json!({})).expect("left by a killed process");
         assert!(!is_held(&approved));
+        // Another process that looks at the same moment is not the holder.
+        disk::make_private(&lock).expect("a folder");
+        let looking = fs::File::open(&lock).expect("a folder");
+        if looking.try_lock_shared().is_ok() {
+            assert!(!is_held(&approved));
+        }
         // A file that a killed process left unfinished is not a record. On Unix, the next write removes such a file.
         let begun = scratch.path().join("a/roots/.mcpkg-begun");
         fs::write(&begun, "{").expect("written");

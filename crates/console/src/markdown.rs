@@ -103,9 +103,8 @@ pub fn pieces(text: &str, base: &str) -> Vec<Piece> {
     unseen.push(end..text.len());
     // A text that no block covers is a link definition, and can contain anything. If a row has more cells than the table
     // has columns, the parser drops them. Show both at the end, so that nothing is hidden.
-    let is_inside =
-        |range: &Range<usize>| unseen.iter().any(|other| other.start <= range.start && range.end <= other.end);
-    let mut inner: Vec<Range<usize>> = definitions.into_iter().filter(|range| !is_inside(range)).collect();
+    unseen.sort_unstable_by_key(|range| range.end);
+    let mut inner = outside(definitions, unseen.iter());
     inner.extend(unseen);
     inner.sort_unstable_by_key(|range| range.start);
     let unseen: Vec<&str> = inner.into_iter().filter_map(|range| text.get(range)).map(str::trim).collect();
@@ -114,6 +113,18 @@ pub fn pieces(text: &str, base: &str) -> Vec<Piece> {
         reader.pieces.push(Piece::Block("not shown above, such as definitions of links".to_owned(), unseen));
     }
     reader.pieces
+}
+
+/// Returns those of the ranges that are not inside one of `others`. Neither overlap among themselves, and `others` are
+/// sorted. A hostile text has many of both, so each is looked at once.
+fn outside<'o>(mut ranges: Vec<Range<usize>>, others: impl Iterator<Item = &'o Range<usize>>) -> Vec<Range<usize>> {
+    let mut others = others.peekable();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.retain(|range| {
+        while others.next_if(|other| other.end < range.end).is_some() {}
+        others.peek().is_none_or(|other| other.start > range.start)
+    });
+    ranges
 }
 
 fn letters(text: &str) -> usize {
@@ -407,6 +418,22 @@ mod tests {
         }
         assert!(!definitions.contains("| c |"), "{definitions}");
         assert!(found.contains(&Piece::Text("x (z \"in it\") y".to_owned())), "{found:?}");
+    }
+
+    #[test]
+    fn a_hostile_text_takes_steps_in_proportion_to_its_length() {
+        let ranges = |of: usize| (0..of).map(|at| 10 * at..10 * at + 5).collect::<Vec<_>>();
+        for (many, others) in [(1, 30_000), (30_000, 30_000), (30_000, 1)] {
+            let (mut steps, others) = (0, ranges(others));
+            let inside = outside(ranges(many), others.iter().inspect(|_| steps += 1));
+            assert_eq!(inside.len(), many.saturating_sub(others.len()));
+            assert!(steps <= others.len(), "{steps}");
+        }
+        assert_eq!(outside(vec![6..8, 2..5, 12..13], [0..3, 6..9, 12..12].iter()), [2..5, 12..13]);
+        let text: String = (0..20_000).map(|at| format!("> [{at}]: x\n\n")).collect();
+        assert!(text.len() <= LONGEST);
+        let Some(Piece::Block(_, hidden)) = pieces(&text, "").pop() else { panic!("the definitions are not shown") };
+        assert_eq!(hidden.lines().count(), 20_000);
     }
 
     #[test]

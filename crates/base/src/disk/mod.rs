@@ -246,6 +246,18 @@ pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     }
 }
 
+/// Returns whether somebody has locked a folder. Never true if the system or disk cannot lock folders. Takes a shared lock for
+/// a moment, so that two processes that look at the same time do not take each other for the holder.
+pub fn is_folder_locked(path: &Path) -> bool {
+    let Ok(folder) = fs::File::open(path) else { return false };
+    match folder.try_lock_shared() {
+        Ok(()) => drop(FolderLock { folder: Some(folder) }),
+        Err(fs::TryLockError::WouldBlock) => return true,
+        Err(fs::TryLockError::Error(_)) => {}
+    }
+    false
+}
+
 /// Returns the error for failing to read or write a user's file, with the code that contract 000 (agentpack) requires.
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {

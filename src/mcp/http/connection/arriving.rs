@@ -14,7 +14,11 @@ use tokio::time::timeout;
 use super::exchange::Exchange;
 
 /// The maximum size of a body that is read and dropped, in bytes; see [`Arriving::finish`].
-const UNWANTED: u64 = 64 << 20;
+const UNWANTED: u64 = 16 << 20;
+
+/// How long a client that was refused may go on sending. Until then, its connection is busy and cannot be closed to make
+/// room for others.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// How long a client that was refused may pause while it sends.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -32,8 +36,8 @@ impl Arriving {
         f(Pin::new(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Reads and drops the rest of the body. Gives up after [`UNWANTED`] bytes, after `limit`, or if the client sends nothing
-    /// for [`PAUSE`]. Returns whether it reached the end of the body.
+    /// Reads and drops the rest of the body. Gives up after [`UNWANTED`] bytes, after [`LONGEST`] or `limit`, or if the client
+    /// sends nothing for [`PAUSE`]. Returns whether it reached the end of the body.
     ///
     /// If the server closed the connection instead, a client that is still sending would not see the answer, and a proxy
     /// that uses the connection again would consider the server down.
@@ -57,7 +61,7 @@ impl Arriving {
             }
             true
         };
-        let is_finished = timeout(limit, dropping).await.unwrap_or(false);
+        let is_finished = timeout(limit.min(LONGEST), dropping).await.unwrap_or(false);
         exchange.wait();
         is_finished
     }

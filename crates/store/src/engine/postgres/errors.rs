@@ -18,10 +18,8 @@ pub(super) fn failed(error: postgres::Error) -> Error {
     let message = failure.message();
     let translated = match failure.code() {
         &SqlState::QUERY_CANCELED => timeout(),
-        &SqlState::LOCK_NOT_AVAILABLE
-        | &SqlState::T_R_DEADLOCK_DETECTED
-        | &SqlState::T_R_SERIALIZATION_FAILURE
-        | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
+        state if is_contention(state) => busy(),
+        &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
         &SqlState::DISK_FULL => full(),
         &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
             Code::ReadOnly,
@@ -47,6 +45,15 @@ pub(super) fn failed(error: postgres::Error) -> Error {
         _ => Error::internal(format!("The database failed: {message}")),
     };
     translated.with_source(error)
+}
+
+/// Whether a transaction failed only because of others that ran at the same time, so that it may succeed if it is tried
+/// again. After a deadlock, PostgreSQL aborts either of the two.
+pub(super) fn is_contention(state: &SqlState) -> bool {
+    matches!(
+        state,
+        &SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED | &SqlState::T_R_SERIALIZATION_FAILURE
+    )
 }
 
 /// Whether the connection is lost, or about to be lost because the server shuts down.
@@ -133,4 +140,17 @@ pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str
     let Some(failure) = source.and_then(postgres::Error::as_db_error) else { return false };
     let is_it = |name: &str| name == format!("{table}_{}_key", columns.join("_")) || name == format!("{table}_pkey");
     *failure.code() == SqlState::UNIQUE_VIOLATION && failure.constraint().is_some_and(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_that_others_made_fail_can_be_tried_again() {
+        for (code, is_again) in [("40P01", true), ("40001", true), ("55P03", true), ("23505", false), ("57014", false)]
+        {
+            assert_eq!(is_contention(&SqlState::from_code(code)), is_again, "{code}");
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use refinery_core::Migration;
 use refinery_core::error::Kind;
@@ -12,7 +11,7 @@ use super::address::SCHEMA;
 use super::client::LONG;
 use super::connect::Connector;
 use super::connection::Connection;
-use super::errors::{failed, no_answer, unreachable};
+use super::errors::{failed, is_contention, no_answer, unreachable};
 use super::lock::{MIGRATION, WRITERS};
 use super::rows::single;
 use super::sql::postgres_sql;
@@ -179,11 +178,10 @@ fn migrate_on(client: &mut Client) -> Result<()> {
     applied
 }
 
-/// Returns whether a migration gave up waiting for a lock.
+/// Returns whether a migration failed only because others used the tables at the same time.
 fn is_locked(error: &refinery_core::Error) -> bool {
     let Kind::Connection(_, source) = error.kind() else { return false };
-    let found = source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code);
-    found == Some(&SqlState::LOCK_NOT_AVAILABLE)
+    source.downcast_ref::<postgres::Error>().and_then(postgres::Error::code).is_some_and(is_contention)
 }
 
 fn apply(client: &mut Client) -> std::result::Result<(), refinery_core::Error> {
