@@ -61,13 +61,14 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
             .hint("without a terminal, `mcpkg inbox` and `mcpkg events` print the same"));
     }
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
-    let mut context = Context::new(crate::DOMAINS, Caller::Console, store, globals.selection());
+    let mut context = Context::new(crate::DOMAINS, Caller::CONSOLE, store, globals.selection());
     if let Some(url) = matches.get_one::<String>("link") {
         let link = web::link(&context, url)?;
         output.print(&format!("Open this link in a browser. It works once, within five minutes:\n\n  {link}\n"))?;
         return Ok(0);
     }
     let is_read_only = matches.get_flag("read-only");
+    context.is_read_only = is_read_only;
     if matches.get_flag("web") {
         let cancelled = context.cancelled.clone();
         let _ = mcpkg_base::process::on_ending(130, move || cancelled.cancel());

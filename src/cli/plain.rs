@@ -14,7 +14,7 @@ use mcpkg_base::marks;
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
-use mcpkg_core::op::{Body as Told, Context};
+use mcpkg_core::op::{Body as Told, Context, read_only};
 use mcpkg_store::watch::{Change, Watch};
 
 /// The number of rows that a list prints at once.
@@ -351,10 +351,6 @@ fn row(screen: &Screen, number: usize) -> Result<&Row> {
     let rows = rows(screen).unwrap_or_default();
     let row = number.checked_sub(1).and_then(|at| rows.get(at)).copied();
     row.ok_or_else(|| Error::new(Code::InvalidArgument, format!("There is no row {number}")))
-}
-
-fn read_only() -> Error {
-    Error::new(Code::ReadOnly, "The console was started with --read-only")
 }
 
 fn unknown(line: &str) -> Error {

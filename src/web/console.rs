@@ -5,14 +5,15 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::chart::Chart;
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Caller, Context};
 use mcpkg_core::passkey::Passkeys;
 
 use super::job::Jobs;
 use super::live::Live;
 use super::page;
-use super::session::Sessions;
+use super::session::{Session, Sessions};
 
 /// Returns a chart of the requests that a server has answered.
 pub type Requests = Box<dyn Fn() -> Chart + Send + Sync>;
@@ -26,6 +27,16 @@ pub struct Console {
     pub live: Arc<Live>,
     /// The requests of the server that the console is a part of, if any.
     pub requests: Option<Requests>,
+}
+
+impl Console {
+    /// Returns the context for what the person of a session does, so that the audit trail names them.
+    pub fn context_of(&self, session: &Session) -> Result<Context> {
+        let Some(id) = &session.passkey else { return Ok(self.context.clone()) };
+        let passkey = self.passkeys.find(id)?;
+        let passkey = passkey.ok_or_else(|| Error::new(Code::NotFound, "The passkey of this session was removed"))?;
+        Ok(Context { caller: Caller::signed_in(&passkey.name), ..self.context.clone() })
+    }
 }
 
 /// Runs `work`, which reads the database or waits, on a thread that may block. If it panics, returns an error page.

@@ -23,8 +23,9 @@ function merge(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
   if (old.nodeType !== Node.ELEMENT_NODE) return void (old.nodeValue = fresh.nodeValue);
-  // A form with typed text keeps the state that it was opened with: the server refuses it if that is outdated.
-  if (old.nodeName === "FORM" && isTyped(old)) return;
+  // A form with typed text, or whose passkey is being asked, keeps the state that it was opened with: the server refuses it
+  // if that is outdated.
+  if (old.nodeName === "FORM" && ("asking" in old.dataset || isTyped(old))) return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);

@@ -6,6 +6,7 @@
     btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   const userVerification = "required";
   const timeout = 120000;
+  const es256 = "mcpkg accepts only passkeys with ES256. Use another device or security key.";
 
   async function made(challenge, { name, user }) {
     const { response } = await navigator.credentials.create({
@@ -33,6 +34,7 @@
 
   function why(error) {
     if (!navigator.credentials) return "This browser cannot use passkeys at this address. They need HTTPS or localhost.";
+    if (error.name === "NotSupportedError") return `This device cannot make a passkey that mcpkg accepts. ${es256}`;
     if (error.name === "NotAllowedError") return "The passkey was not used. Nothing was changed. Try again.";
     return `The passkey cannot be used: ${error.message}`;
   }
@@ -45,6 +47,8 @@
     if (!asked || !button || button.formNoValidate || sent.delete(form)) return;
     event.preventDefault();
     asked.textContent = "";
+    // The answer counts only for this form's ticket, so the form must not change meanwhile.
+    form.dataset.asking = "";
     try {
       const challenge = bytes(asked.dataset.challenge);
       const parts = await ("name" in asked.dataset ? made : answered)(challenge, asked.dataset);
@@ -52,6 +56,7 @@
       sent.add(form);
       form.requestSubmit(button);
     } catch (error) {
+      delete form.dataset.asking;
       asked.textContent = why(error);
     }
   });

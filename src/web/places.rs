@@ -13,7 +13,7 @@ use mcpkg_console::document::{Document, Saved, validated};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body as Shown, Line, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reply, reviewed};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Context, read_only};
 
 use super::address::Fields;
 use super::at::At;
@@ -153,7 +153,7 @@ fn call_of(
     };
     let question = format!("{}: run `{}`?", action.words(), call.command());
     let origin = origin(at, &call, None);
-    start(console, origin, move |job, context| {
+    start(console, session, origin, move |job, context| {
         if let Some(quoted) = quoted {
             let lines = quoted.lines(context)?;
             job.ask(lines.clone(), &question, false).ok_or_else(not_confirmed)?;
@@ -201,7 +201,7 @@ fn run_form(
     let question = format!("Run `{}`?", call.command());
     // Some reads write a file of the server's user, such as `workflow export`.
     let call = if reads && session.passkey.is_none() { call } else { call.asking(question) };
-    start(console, origin, move |_, context| outcome(&call, context))
+    start(console, session, origin, move |_, context| outcome(&call, context))
 }
 
 fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document, posted: &Fields) -> Result<Response> {
@@ -235,7 +235,7 @@ fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document,
     let is_draft = matches!(document.origin, Text::Draft(_));
     let title = if is_draft { format!("Approve the draft of {name}") } else { format!("Save {name}") };
     let origin = Origin { title, address: at.address(), form: None, name: None };
-    start(console, origin, move |job, context| {
+    start(console, session, origin, move |job, context| {
         let difference = mcpkg_console::editor::difference(&document, &text);
         job.ask(difference, "Save this text?", false).ok_or_else(not_confirmed)?;
         match document.save(context, &text) {
@@ -259,13 +259,10 @@ fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
 /// Starts a job, and redirects to its page.
 fn start(
     console: &Arc<Console>,
+    session: &Session,
     origin: Origin,
     work: impl FnOnce(&Job, &Context) -> Result<Outcome> + Send + 'static,
 ) -> Result<Response> {
-    let job = console.jobs.start(&console.context, origin, work)?;
+    let job = console.jobs.start(&console.context_of(session)?, origin, work)?;
     Ok(Redirect::to(&format!("/job?id={}", job.id)).into_response())
-}
-
-fn read_only() -> Error {
-    Error::new(Code::ReadOnly, "The console was started with --read-only")
 }

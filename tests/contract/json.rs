@@ -1,6 +1,8 @@
 //! Tests that the output of each command with `--json` matches `docs/reference/json-schema.json`.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use jsonschema::Validator;
 use mcpkg_core::op::{Entry, Shape};
@@ -116,6 +118,32 @@ fn docs_of_json_are_current() {
     super::docs::check("json-schema.json", &format!("{:#}\n", schema()));
 }
 
+/// Returns the sizes and times of the files that a user sees in the scratch folder.
+fn files(scratch: &Scratch) -> Vec<(PathBuf, u64, SystemTime)> {
+    let mut found = Vec::new();
+    let mut folders = vec![scratch.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            // mcpkg's own files: the databases with their logs, the records and the caches.
+            if name.starts_with('.')
+                || name.contains(".db") && !name.ends_with(".db")
+                || path == scratch.db()
+                || path == scratch.state()
+            {
+                continue;
+            }
+            let Ok(metadata) = entry.metadata() else { continue };
+            match metadata.is_dir() {
+                true => folders.push(path),
+                false => found.push((path, metadata.len(), metadata.modified().expect("a time"))),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Checks that standard output is one JSON object that matches the schema's definition, and returns it.
 #[track_caller]
 fn assert_is(schema: &Value, definition: &str, ran: &Ran) -> Value {
@@ -164,6 +192,7 @@ fn every_command_keeps_to_the_schema() {
         &["resource", "update", "api", "Two"],
         &["resource", "list"],
         &["resource", "show", "api"],
+        &["resource", "show", "api", "--output", "shown.md"],
         &["resource", "history", "api"],
         &["resource", "diff", "api"],
         &["resource", "restore", "api", "1"],
@@ -171,6 +200,7 @@ fn every_command_keeps_to_the_schema() {
         &["skill", "update", "pdf", "More", "--file", "more.md"],
         &["skill", "list"],
         &["skill", "show", "pdf"],
+        &["skill", "show", "pdf", "--output", "shown"],
         &["skill", "validate"],
         &["search", "one"],
         &["command", "search", "prompt"],
@@ -234,6 +264,7 @@ fn every_command_keeps_to_the_schema() {
     scratch.file("kit/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\nA\n");
     scratch.file("work/.cursorignore", "*.pem\n");
     scratch.file("note.yaml", crate::workflow::saved::NOTE);
+    scratch.file("fixed.yaml", "workflow: w\nsteps: [{id: a, run: 'mcpkg:prompt:lst'}]\n");
     scratch.file("empty.yaml", "{}");
     scratch
         .file("template.yaml", "{template: ours, workflow: {workflow: w, steps: [{id: a, run: 'mcpkg:prompt:list'}]}}");
@@ -265,6 +296,9 @@ fn every_command_keeps_to_the_schema() {
         &["workflow", "history", "other"],
         &["workflow", "diff", "other"],
         &["workflow", "export", "other"],
+        &["workflow", "export", "other", "--to", "other.yaml"],
+        &["workflow", "validate", "fixed.yaml", "--fix"],
+        &["workflow", "set", "other.yaml", "/workflow", "another", "--write"],
         &["workflow", "restore", "other", "1"],
         &["workflow", "policy"],
         &["workflow", "env", "set", "REGION", "eu"],
@@ -358,8 +392,9 @@ fn every_command_keeps_to_the_schema() {
         &["catalog", "remove", "hosting", "--yes"],
     ];
     let steps = steps.chain(&of_apis);
-    let mut done = BTreeSet::new();
+    let (mut done, mut writing) = (BTreeSet::new(), BTreeSet::new());
     let mut run = |arguments: &[&str]| {
+        let before = files(&scratch);
         let mut command = scratch.command();
         let ran = scratch.finish(
             command.env("EDITOR", "true").env("CODEX_HOME", scratch.path().join("codex")).arg("--json").args(arguments),
@@ -369,6 +404,14 @@ fn every_command_keeps_to_the_schema() {
             mcpkg::DOMAINS.operations().filter(named).max_by_key(|entry| entry.cli.len()).expect("an operation");
         assert_eq!(ran.status, 0, "{arguments:?}\n{ran}");
         done.insert(key(entry));
+        if entry.effect.reads() && files(&scratch) != before {
+            let given = mcpkg::cli::command().get_matches_from([&["mcpkg"], arguments].concat());
+            let below = |given: &clap::ArgMatches| given.subcommand().expect("a subcommand").1.clone();
+            let given = entry.cli.iter().fold(given, |given, _| below(&given));
+            let call = entry.from_shell(&given).expect("a call");
+            assert!(call.writes_files(), "{arguments:?} writes files: see `Operation::writes_files`");
+            writing.insert(key(entry));
+        }
         assert_is(&schema, &key(entry), &ran)
     };
     for step in steps {
@@ -405,6 +448,7 @@ fn every_command_keeps_to_the_schema() {
         (&["gate", "models", "add", "relu.onnx"], true),
         (&["gate", "models", "list"], false),
         (&["gate", "test", "relu", "input.json"], true),
+        (&["gate", "test", "relu", "input.json", "--output", "output.json"], true),
         (&["gate", "routes", "set", "relu", "/v1/relu"], false),
         (&["gate", "routes", "list"], false),
         (&["gate", "logs"], false),
@@ -533,6 +577,18 @@ fn every_command_keeps_to_the_schema() {
     let all = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");
+    // Each operation that only reads the database, but can write a file by the words of its arguments, was seen to do so.
+    let can_write = |entry: &&Entry| {
+        let command = entry.augment(clap::Command::new("mcpkg"));
+        let told: Vec<String> =
+            command.get_arguments().filter_map(|argument| argument.get_help().map(ToString::to_string)).collect();
+        let words = ["ile to write", "to write to", "rite the", "Change the file", "Apply the fixes"];
+        entry.effect.reads() && told.iter().any(|told| words.iter().any(|words| told.contains(words)))
+    };
+    let all = mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell());
+    let unseen: Vec<String> = all.filter(can_write).map(key).filter(|key| !writing.contains(key)).collect();
+    assert!(unseen.is_empty(), "not seen to write: {unseen:?}");
+    assert!(writing.len() >= 13, "{writing:?}");
 }
 
 #[test]

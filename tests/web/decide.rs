@@ -171,6 +171,21 @@ fn a_read_only_console_changes_nothing() {
     let refused = browser.press(&form, "Run", &[("value.name", "x"), ("value.content", "y")]);
     assert!(text(&refused.text()).contains("--read-only"), "{}", text(&refused.text()));
     assert_eq!(ground.scratch.json(&["consent", "list"])["consents"][0]["state"], "pending");
+    // Neither does a command that only reads the database, but writes a file.
+    let file = ground.scratch.path().join("written");
+    let file = file.to_str().expect("a path");
+    for (words, values) in [
+        ("backup", &[("value.to", file)][..]),
+        ("export", &[("value.folder", file)]),
+        ("tool+lock", &[("value.file", file)]),
+        ("workflow+validate", &[("value.yaml", file), ("value.--fix", "true")]),
+    ] {
+        let refused = text(&browser.pressed(&browser.page(&format!("/form?words={words}")), "Run", values));
+        assert!(refused.contains("--read-only"), "{words}: {refused}");
+    }
+    assert!(!std::path::Path::new(file).exists());
+    let read = text(&browser.pressed(&browser.page("/form?words=prompt+list"), "Run", &[]));
+    assert!(read.contains("review") && !read.contains("--read-only"), "{read}");
 }
 
 #[test]

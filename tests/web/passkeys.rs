@@ -140,13 +140,17 @@ fn a_person_signs_in_and_approves_with_a_passkey() {
     assert!(text(&done).contains("Approved once"), "{}", text(&done));
     assert_eq!(place.yes(&question, &answer).status, 409, "the question is answered");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
-    let events = ground.scratch.json(&["events", "--by", "console"])["events"].clone();
+    // The trail names the person whose passkey it was, also for what the yes let the console do.
+    let events = ground.scratch.json(&["events", "--by", "console:alice"])["events"].clone();
     let subjects = |kind: &str| -> Vec<&str> {
         let all = events.as_array().into_iter().flatten().filter(|event| event["kind"] == kind);
         all.filter_map(|event| event["subject"].as_str()).collect()
     };
     assert_eq!((subjects("passkey.add"), subjects("passkey.login")), (vec!["alice"], vec!["alice"]));
     assert_eq!(subjects("passkey.use"), [format!("alice: mcpkg consent approve {id}")]);
+    assert_eq!(subjects("consent.approve"), [&*id]);
+    let feed = text(&place.browser.page("/feed"));
+    assert!(feed.contains("console:alice"), "{feed}");
     assert!(ground.scratch.json(&["passkey", "list"])["passkeys"][0]["used_at"].is_string());
     // Denying a request needs the passkey too.
     let asked = execute(&mut client, other());
@@ -305,7 +309,7 @@ fn a_passkey_is_made_only_with_a_link_from_a_terminal_and_with_es256() {
     for (at, byte) in [(4, 0x27), (4, 0x38), (2, 0x01), (6, 0x02), (0, 0xa4)] {
         let mut asked = good.clone();
         asked.cose[at] = byte;
-        refused(&asked, "not an ES256 key");
+        refused(&asked, "its algorithm is not ES256, the only one that mcpkg accepts");
     }
     refused(&Asked { origin: "https://evil.example".to_owned(), ..good.clone() }, "another server");
     refused(&Asked { host: "evil.example".to_owned(), ..good.clone() }, "another host");
@@ -416,6 +420,22 @@ fn a_passkey_is_made_and_used_on_a_phone() {
     chromium.press("Yes");
     chromium.wait("Approved once");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
+    // The page is drawn again while the person reaches for the phone.
+    let id = self::id(&execute(&mut client, other()));
+    chromium.open(&format!("/request?id={id}"));
+    chromium.press("Approve");
+    chromium.wait("Consent to it?");
+    chromium.run(
+        "const get = navigator.credentials.get.bind(navigator.credentials); \
+         navigator.credentials.get = (asked) => new Promise((done) => (window.touch = () => done(get(asked))));",
+    );
+    chromium.press("Yes");
+    let draw = "const done = arguments[0]; document.body.dataset.at = ''; read(); \
+                const look = () => (reading ? setTimeout(look, 20) : done(typeof touch)); look();";
+    assert_eq!(chromium.run_async(draw), "function");
+    chromium.run("touch()");
+    chromium.wait("Approved once");
+    assert_eq!(state(&ground, &id), "approved");
     let reports = chromium.reports();
     assert!(!reports.iter().any(|report| report.contains("Content Security Policy")), "{reports:#?}");
 }

@@ -134,6 +134,7 @@ fn undos(event: &Value) -> Vec<Action> {
     let label = match text(event, "actor") {
         "shell" => "undo the shell since here",
         "console" => "undo the console since here",
+        actor if actor.starts_with("console:") => "undo this person since here",
         _ => "undo this agent since here",
     };
     // If the item was changed later, the preview of the undo shows who changed it.

@@ -33,7 +33,7 @@ pub(super) fn new(
     closing: &CancellationToken,
     metrics: &Arc<Metrics>,
 ) -> Result<Beside> {
-    let mut context = Context::new(crate::DOMAINS, Caller::Console, store.clone(), config.selection.clone());
+    let mut context = Context::new(crate::DOMAINS, Caller::CONSOLE, store.clone(), config.selection.clone());
     // Pages show replies as text.
     context.shows_data = false;
     context.cancelled = closing.clone();

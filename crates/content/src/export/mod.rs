@@ -74,6 +74,10 @@ impl Operation for Export {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         if self.as_plugin.is_wanted() {
             return self.as_plugin.write(&self.folder, context);

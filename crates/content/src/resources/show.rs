@@ -67,6 +67,10 @@ impl Operation for Show {
         self.output.is_none()
     }
 
+    fn writes_files(&self) -> bool {
+        self.output.is_some()
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(output) = &self.output {
             return self.write_to(output, context);

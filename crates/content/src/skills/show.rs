@@ -163,6 +163,10 @@ impl Operation for Show {
         self.output.is_none()
     }
 
+    fn writes_files(&self) -> bool {
+        self.output.is_some()
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(folder) = &self.output {
             return self.write_to(folder, context);

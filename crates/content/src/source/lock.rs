@@ -14,6 +14,9 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::sources;
 
+/// The name of a file that stands for standard output.
+const STDOUT: &str = "-";
+
 /// Lock the sources
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Lock {
@@ -37,6 +40,10 @@ impl Operation for Lock {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        self.locked_file.as_ref().is_none_or(|file| file.as_os_str() != STDOUT)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let lock = context.read(|db, project| {
             let rows = sources::list(db, project.id)?;
@@ -45,7 +52,7 @@ impl Operation for Lock {
         })?;
         let text = lock.text()?;
         let path = self.locked_file.unwrap_or_else(|| PathBuf::from(FILE));
-        if path.as_os_str() == "-" {
+        if path.as_os_str() == STDOUT {
             let data: Value = serde_json::to_value(&lock)
                 .map_err(|error| Error::internal("the lock file cannot be written").with_source(error))?;
             return Ok(Reply::new(Body::Text(text), data));

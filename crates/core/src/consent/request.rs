@@ -212,7 +212,7 @@ fn too_many() -> Error {
 pub fn approve(context: &Context, shown: &Request, note: Option<&str>) -> Result<Request> {
     let (note, uuid) = (note::checked(note)?, shown.uuid);
     let may = match context.caller {
-        Caller::Shell | Caller::Console => has_terminal(context),
+        Caller::Shell | Caller::Console(_) => has_terminal(context),
         Caller::Client(_) => context.caller.rights().consent,
     };
     if !may {

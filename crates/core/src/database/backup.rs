@@ -42,6 +42,10 @@ impl Operation for Backup {
         MissingDatabase::Refuse
     }
 
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let told = |done, total| (context.progress)("Backing up", done, total);
         let progress = Progress::new(&told, &context.cancelled);

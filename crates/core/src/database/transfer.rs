@@ -43,6 +43,10 @@ impl Operation for Move {
         MissingDatabase::Refuse
     }
 
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(alone) = context.store.keep_servers_away()? else {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))

@@ -1,5 +1,7 @@
 //! The caller of an operation and its rights. This is the only module that decides rights.
 
+use std::borrow::Cow;
+
 use uuid::Uuid;
 
 use super::Namespace;
@@ -10,8 +12,9 @@ use mcpkg_base::clock::Millis;
 pub enum Caller {
     /// This user, or a program that this user runs, at a shell on this machine.
     Shell,
-    /// This user, in `mcpkg console`. It has the rights of a shell; only its name in the audit trail differs.
-    Console,
+    /// This user in `mcpkg console`, or a person who signed in to the console of a server. Has the rights of a shell; only
+    /// its name in the audit trail differs, which is stored here.
+    Console(Cow<'static, str>),
     /// A client of a server that speaks MCP.
     Client(Client),
 }
@@ -157,6 +160,14 @@ pub struct Rights {
 }
 
 impl Caller {
+    /// This user, in `mcpkg console`.
+    pub const CONSOLE: Self = Caller::Console(Cow::Borrowed("console"));
+
+    /// Returns the person who signed in to the console of a server under this name.
+    pub fn signed_in(name: &str) -> Self {
+        Caller::Console(format!("console:{name}").into())
+    }
+
     /// Returns a client that calls itself `name`.
     ///
     /// If the client has a key or a token, the audit trail (`events`) also names its holder, because a client may claim
@@ -170,25 +181,25 @@ impl Caller {
         Caller::Client(Client { grant, connection, identity, actor })
     }
 
-    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `mcp:CLIENT`,
+    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `console:NAME`, `mcp:CLIENT`,
     /// `key:KEY:CLIENT`, `person:NAME:CLIENT` or `program:NAME:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",
-            Caller::Console => "console",
+            Caller::Console(actor) => actor,
             Caller::Client(client) => &client.actor,
         }
     }
 
     /// Whether the caller is a person at a shell or in the console, or a program that they run there, as opposed to an agent.
     pub fn is_shell(&self) -> bool {
-        matches!(self, Caller::Shell | Caller::Console)
+        matches!(self, Caller::Shell | Caller::Console(_))
     }
 
     pub fn rights(&self) -> Rights {
         match self {
             // At a shell, consent is asked for at the terminal, if there is one.
-            Caller::Shell | Caller::Console => Rights { write: true, deploy: true, consent: false, execute: true },
+            Caller::Shell | Caller::Console(_) => Rights { write: true, deploy: true, consent: false, execute: true },
             Caller::Client(Client { grant: Some(grant), connection, .. }) => grant.rights(*connection),
             Caller::Client(Client { grant: None, connection, .. }) => {
                 Rights { write: true, deploy: true, consent: *connection == Connection::Stdio, execute: true }
@@ -200,7 +211,7 @@ impl Caller {
     /// that is connected over pipes.
     pub fn is_on_this_machine(&self) -> bool {
         match self {
-            Caller::Shell | Caller::Console => true,
+            Caller::Shell | Caller::Console(_) => true,
             Caller::Client(client) => client.connection == Connection::Stdio,
         }
     }
@@ -228,7 +239,7 @@ impl Caller {
     fn grant(&self) -> Option<&Grant> {
         match self {
             Caller::Client(client) => client.grant.as_ref(),
-            Caller::Shell | Caller::Console => None,
+            Caller::Shell | Caller::Console(_) => None,
         }
     }
 
@@ -247,7 +258,7 @@ impl Caller {
 
     pub fn identity(&self) -> Identity {
         match self {
-            Caller::Shell | Caller::Console => Identity::Mcpkg,
+            Caller::Shell | Caller::Console(_) => Identity::Mcpkg,
             Caller::Client(client) => client.identity,
         }
     }
@@ -327,7 +338,7 @@ mod tests {
         let one = Some(Uuid::nil());
         for (caller, (write, deploy, consent), execute) in [
             (Caller::Shell, (true, true, false), true),
-            (Caller::Console, (true, true, false), true),
+            (Caller::CONSOLE, (true, true, false), true),
             (client(None, Stdio), (true, true, true), true),
             (client(None, Network), (true, true, false), true),
             (client(Some(grant(false, false, None)), Network), (true, true, false), false),
@@ -347,8 +358,10 @@ mod tests {
         let plain = client(None, Connection::Stdio);
         assert_eq!((plain.actor(), &*plain.asker(), plain.project()), ("mcp:cursor", "user", None));
         assert_eq!((Caller::Shell.actor(), &*Caller::Shell.asker(), Caller::Shell.project()), ("shell", "user", None));
-        let console = Caller::Console;
+        let console = Caller::CONSOLE;
         assert_eq!((console.actor(), &*console.asker(), console.is_shell()), ("console", "user", true));
+        let person = Caller::signed_in("alice-phone");
+        assert_eq!((person.actor(), &*person.asker(), person.is_shell()), ("console:alice-phone", "user", true));
         let unnamed = Caller::client(None, None, Connection::Network, Identity::Agentpack);
         assert_eq!((unnamed.actor(), unnamed.identity()), ("mcp:unknown", Identity::Agentpack));
     }

@@ -104,6 +104,8 @@ pub struct Context {
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
+    /// Whether the caller is a read-only console, which neither changes stored data nor writes files of the user.
+    pub is_read_only: bool,
     /// If a command must not create a missing database, `store` is an empty substitute, and this is the path of the
     /// missing database.
     pub stands_for: Option<PathBuf>,
@@ -159,6 +161,7 @@ impl Context {
             notes: Arc::default(),
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
+            is_read_only: false,
             stands_for: None,
         }
     }

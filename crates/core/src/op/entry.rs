@@ -91,6 +91,7 @@ pub struct Call {
     question: String,
     command: String,
     hot: bool,
+    writes_files: bool,
     missing_database: MissingDatabase,
     operation: Box<dyn Runs>,
 }
@@ -355,6 +356,7 @@ impl Call {
             question: operation.question(),
             command: operation.command(),
             hot: operation.is_hot(),
+            writes_files: operation.writes_files(),
             missing_database: operation.missing_database(),
             operation: Box::new(operation),
         }
@@ -385,6 +387,11 @@ impl Call {
         self.hot
     }
 
+    /// Whether the call writes files of the user although it only reads the database; see [`Operation::writes_files`].
+    pub fn writes_files(&self) -> bool {
+        self.writes_files
+    }
+
     /// Returns the shell's reaction if the database file does not exist.
     pub fn missing_database(&self) -> MissingDatabase {
         self.missing_database
@@ -397,7 +404,13 @@ impl Call {
     }
 
     /// Runs the operation, and records a refused change in the audit trail.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY` in a read-only console, if the call changes stored data or writes files.
     pub fn run(self, context: &Context) -> Result<Reply> {
+        if context.is_read_only && (self.writes_files || !self.entry.effect.reads()) {
+            return Err(super::read_only());
+        }
         let (entry, subject) = (self.entry, self.subject);
         let result = match entry.effect.reads() {
             true => self.operation.run(&context.reading()),

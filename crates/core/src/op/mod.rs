@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use mcpkg_base::error::{Error, Result};
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::marks;
 use mcpkg_store::projects::Selection;
 
@@ -298,6 +298,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         false
     }
 
+    /// Whether the call writes files of the user, for an operation that only reads the database. A read-only console refuses
+    /// such a call.
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     /// Returns the shell's reaction if the database file does not exist.
     fn missing_database(&self) -> MissingDatabase {
         match (Self::EFFECT.reads(), Self::SHAPE) {
@@ -316,6 +322,11 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
 
     /// Runs the operation. Errors have a [`Code`](mcpkg_base::error::Code) and a message that names the thing.
     fn run(self, context: &Context) -> Result<Reply>;
+}
+
+/// Returns the error for a change in a read-only console.
+pub fn read_only() -> Error {
+    Error::new(Code::ReadOnly, "The console was started with --read-only")
 }
 
 /// The output of an operation that agents get no data from.

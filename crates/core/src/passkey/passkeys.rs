@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::challenge::{About, Challenge, Challenges};
 use super::record::{Invitation, Passkey, check_free};
 use super::webauthn::{self, Refused};
-use crate::op::Context;
+use crate::op::{Caller, Context};
 use mcpkg_base::approved::{Approved, Kind};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
@@ -88,7 +88,7 @@ impl Passkeys {
         }
         self.keep(&mut answered, answer.ticket, expires);
         passkey.put(&self.approved)?;
-        let recorded = event(context, "passkey.add", &passkey.name);
+        let recorded = event(context, "passkey.add", &passkey, &passkey.name);
         if recorded.is_err() {
             passkey.remove(&self.approved)?;
         }
@@ -98,7 +98,7 @@ impl Passkeys {
     /// Signs a person in. Returns the passkey that they used.
     pub fn sign_in(&self, context: &Context, answer: Answer<'_>) -> Result<Passkey> {
         let passkey = self.check(About::SignIn, answer)?;
-        event(context, "passkey.login", &passkey.name)?;
+        event(context, "passkey.login", &passkey, &passkey.name)?;
         Ok(passkey)
     }
 
@@ -109,7 +109,7 @@ impl Passkeys {
         if passkey.id != id {
             return Err(not_accepted("this browser signed in with another one"));
         }
-        event(context, "passkey.use", &format!("{}: {command}", passkey.name))
+        event(context, "passkey.use", &passkey, &format!("{}: {command}", passkey.name))
     }
 
     /// Checks an answer. If it is valid, its challenge cannot be answered again.
@@ -154,6 +154,8 @@ fn not_accepted(why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The passkey was not accepted: {why}. Nothing was changed"))
 }
 
-fn event(context: &Context, kind: &str, subject: &str) -> Result<()> {
+/// Appends an event of the passkey's person to the audit trail.
+fn event(context: &Context, kind: &str, passkey: &Passkey, subject: &str) -> Result<()> {
+    let context = Context { caller: Caller::signed_in(&passkey.name), ..context.clone() };
     context.store.write(|db| context.event(db, context.author(), None, kind, subject))
 }

@@ -50,7 +50,9 @@ impl Refused {
             Refused::RelyingParty => "it is for another host",
             Refused::NotPresent => "nobody touched the authenticator",
             Refused::NotVerified => "the authenticator did not verify who touched it",
-            Refused::Algorithm => "the key is not an ES256 key",
+            Refused::Algorithm => {
+                "its algorithm is not ES256, the only one that mcpkg accepts; use another device or security key"
+            }
             Refused::Signature => "the signature is wrong",
             Refused::Counter => "its counter went back, so the passkey may have been copied",
         }

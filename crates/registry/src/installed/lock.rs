@@ -20,6 +20,9 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::Db;
 use mcpkg_store::tools::installs::{self, Install};
 
+/// The name of a file that stands for standard output.
+const STDOUT: &str = "-";
+
 /// Lock the installed tools
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Lock {
@@ -46,6 +49,10 @@ impl Operation for Lock {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.as_os_str() != STDOUT)
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let scope = super::scope(context, self.for_project)?;
         let locked = context.store.read(|db| {
@@ -56,7 +63,7 @@ impl Operation for Lock {
         let lock = Lockfile::new(locked);
         let text = lock.text()?;
         let path = self.file.unwrap_or_else(|| PathBuf::from(FILE));
-        if path.as_os_str() == "-" {
+        if path.as_os_str() == STDOUT {
             let data: Value = serde_json::to_value(&lock)
                 .map_err(|error| Error::internal("the lock file cannot be written as JSON").with_source(error))?;
             return Ok(Reply::new(Body::Text(text), data));

@@ -50,6 +50,10 @@ impl Operation for Export {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        self.to.is_some()
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let (workflow, text, fixtures, project) = context.read(|db, project| {
             let workflow = workflows::get(db, project, &self.name)?;

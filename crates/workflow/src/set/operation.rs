@@ -68,6 +68,10 @@ impl Operation for Set {
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        self.write
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.yaml.read_or_saved(context)?;
         let commands = reachable(context);

@@ -71,6 +71,10 @@ impl Operation for Validate {
         MissingDatabase::StandInUnlessNamed
     }
 
+    fn writes_files(&self) -> bool {
+        self.fix
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let mut text = self.yaml.read_or_saved(context)?;
         let commands = reachable(context);

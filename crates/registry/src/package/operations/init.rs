@@ -47,6 +47,10 @@ impl Operation for Init {
         MissingDatabase::StandIn
     }
 
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     fn run(self, _context: &Context) -> Result<Reply> {
         let name = Name::parse(&self.name)?;
         let last = name.segments().last().unwrap_or_default().trim_start_matches('@');

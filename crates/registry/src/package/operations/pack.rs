@@ -48,6 +48,10 @@ impl Operation for Pack {
         MissingDatabase::StandIn
     }
 
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     fn run(self, _context: &Context) -> Result<Reply> {
         let Packed { opened, left_out } = archive::pack(&self.folder)?;
         let real = |path: &Path| mcpkg_base::platform::real(path).map_err(|error| Error::file("read", path, error));

@@ -95,6 +95,10 @@ impl Operation for Test {
     );
     type Output = NoOutput;
 
+    fn writes_files(&self) -> bool {
+        self.output.is_some()
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
         let mut files = Files::of(context, &workspace);
