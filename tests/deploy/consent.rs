@@ -142,9 +142,17 @@ fn a_client_without_a_handshake_calls_again_with_its_users_answer() {
         params
     };
     let yes = json!({ "action": "accept", "content": { "approve": true } });
-    for state in [json!("nonsense"), json!("0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e")] {
-        client.error("tools/call", answered(&state, yes.clone()));
+    let (id, _) = word(&asked["requestState"]).split_once('.').expect("an id and a hash");
+    let strange = [
+        "nonsense".to_owned(),
+        "0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e".to_owned(),
+        id.to_owned(),
+        format!("{id}.{}", "0".repeat(64)),
+    ];
+    for state in strange {
+        client.error("tools/call", answered(&json!(state), yes.clone()));
     }
+    assert_eq!((consents(&place, "approved"), place.tree()), (0, before.clone()));
     // If the user closes the form, the same call does not ask again.
     let closed = client.result("tools/call", answered(&asked["requestState"], json!({ "action": "cancel" })));
     assert_eq!(checked("rollback", &closed)["errors"][0]["code"], "E_CONSENT_REQUIRED");
@@ -155,6 +163,33 @@ fn a_client_without_a_handshake_calls_again_with_its_users_answer() {
     // The answer can be used only once.
     client.error("tools/call", answered(&asked["requestState"], yes));
     client.finish();
+}
+
+#[test]
+fn a_yes_in_a_form_approves_the_request_that_the_form_showed() {
+    let place = foreign();
+    let before = place.tree();
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    let mut client = Client::spawn(place.command().arg("serve"));
+    let asked = client.result("tools/call", modern(rollback()));
+    place.scratch.change("UPDATE consent SET summary = 'Another'");
+    let mut params = modern(rollback());
+    params["requestState"] = asked["requestState"].clone();
+    params["inputResponses"] = json!({ "consent": yes });
+    let error = client.error("tools/call", params);
+    assert!(word(&error["message"]).contains("has changed since it was shown"), "{error:#}");
+    client.finish();
+    // A client with a handshake is asked again, because the first request does not show what the rollback does.
+    let mut client = with_forms(&place);
+    let id = client.post("tools/call", rollback());
+    let question = client.notification("elicitation/create");
+    assert!(word(&question["params"]["message"]).contains("Roll back"), "{question:#}");
+    place.scratch.change("UPDATE consent SET summary = 'Another'");
+    client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes }));
+    let error = client.answer(&json!(id));
+    assert!(word(&error["error"]["message"]).contains("has changed since it was shown"), "{error:#}");
+    client.finish();
+    assert_eq!((consents(&place, "approved"), place.tree()), (0, before));
 }
 
 #[test]
@@ -213,8 +248,9 @@ fn over_http_only_a_key_that_may_consent_can_answer() {
     // An answer is ignored if the key may not consent. It is refused if the request belongs to another key.
     let posted = call(&plain, json!({ "requestState": id, "inputResponses": yes }));
     assert_eq!(checked("rollback", &posted["result"])["errors"][0]["code"], "E_CONSENT_REQUIRED", "{posted:#}");
-    let posted = call(&trusted, json!({ "requestState": id, "inputResponses": yes }));
-    assert!(posted["error"].is_object(), "{posted:#}");
+    let other = format!("{}.{}", word(&id), "0".repeat(64));
+    let posted = call(&trusted, json!({ "requestState": other, "inputResponses": yes }));
+    assert!(word(&posted["error"]["message"]).contains("does not exist"), "{posted:#}");
     assert_eq!((consents(&place, "approved"), place.tree()), (0, before.clone()));
     let asked = call(&trusted, json!({}));
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked:#}");

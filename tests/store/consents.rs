@@ -99,6 +99,19 @@ fn a_yes_approves_the_request_that_was_shown() {
 }
 
 #[test]
+fn a_consent_counts_only_if_its_request_showed_what_is_done() {
+    for changed in ["summary = 'Look at the weather'", "effects = '[]'", "effect = 'reads'"] {
+        let scratch = Scratch::with_project_here();
+        let (context, inputs) = (agent(&scratch), json!({}));
+        let id = asked(&context, &inputs, "hash");
+        scratch.change(&format!("UPDATE consent SET {changed}"));
+        // The person approves what they see, and that is not what the operation is going to do.
+        approve(&person(&context), id).expect("approved");
+        assert_ne!(asked(&context, &inputs, "hash"), id, "{changed}");
+    }
+}
+
+#[test]
 fn a_request_is_approved_by_a_person_and_used_once() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));

@@ -2,6 +2,13 @@
 //! in the state after it.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use mcpkg_base::error::Code;
+use mcpkg_console::action::Invocation;
+use mcpkg_core::op::{Ask, Confirmation, Context};
+use mcpkg_store::Store;
+use mcpkg_store::projects::Selection;
 
 use super::repositories::more;
 use super::shop::{REPOS, Shop};
@@ -287,4 +294,17 @@ fn a_recovery_asks_about_what_it_will_do() {
         assert_eq!(error["code"], "E_CONFIRM_REQUIRED", "{error}");
         assert!(error["message"].as_str().is_some_and(|message| message.starts_with(what)), "{state}: {error}");
     }
+    // Another program changes the steps while the question is open.
+    let (before, applying) = (shop.state(), shop.root().join(".smctl/applying"));
+    let ask: Arc<Ask> = Arc::new(move |_, _| {
+        let steps = std::fs::read_to_string(&applying).expect("the steps");
+        std::fs::write(&applying, steps.replacen("login", "logon", 1)).expect("other steps");
+        Ok(())
+    });
+    let selection = Selection { workspace: Some(shop.root().display().to_string()), ..Selection::default() };
+    let context = Context::shell(mcpkg::DOMAINS, Store::open(&copy).expect("the copy"), selection);
+    let context = Context { confirmation: Confirmation::Ask, ask, approved: shop.scratch.approved(), ..context };
+    let error = Invocation::new("workspace recover").run(&context).expect_err("the steps are others now");
+    assert_eq!(error.code(), Code::PlanChanged, "{error}");
+    assert_eq!(shop.state(), before);
 }

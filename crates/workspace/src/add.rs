@@ -48,7 +48,7 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let root = Workspace::open(context)?.root;
-        journal::put_right(context, &root, false)?;
+        journal::put_right(context, &root, None)?;
         let lock = if self.dry_run { None } else { Some(Lock::take(context, &root, "workspace add")?) };
         // Read the manifest after taking the lock, so that no other command changes it until this one ends.
         let workspace = Workspace::read(&root)?;

@@ -123,7 +123,7 @@ impl Operation for Init {
             return Ok(shown(&root, &name, &new, true));
         }
         // First clean up after a run that was killed.
-        journal::put_right(context, &root, false)?;
+        journal::put_right(context, &root, None)?;
         let lock = Lock::take(context, &root, "workspace init")?;
         if find(&root).is_some() {
             return Err(exists(&root));

@@ -117,7 +117,7 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
 /// run that had. Leaves runs of another database or another machine alone. In that case, commands that write refuse to start.
 pub fn recover(context: &Context) {
     let Some(root) = around(&start(&context.selection), |root| root.join(APPLYING).is_file()) else { return };
-    match put_right(context, &root, false) {
+    match put_right(context, &root, None) {
         Ok(None) => {}
         Ok(Some(what)) => tracing::warn!(root = %root.display(), "{what}"),
         Err(error) => tracing::warn!(root = %root.display(), %error, "a change to the workspace is still incomplete"),
@@ -126,12 +126,13 @@ pub fn recover(context: &Context) {
 
 /// Completes an unfinished run, or undoes its steps. Returns a sentence that says what happened, and what could not be
 /// undone. Returns `None` if there is no unfinished run, if the run had already ended, or if another process holds the
-/// lock. With `by_file`, works even if the run's database is gone or does not know the run.
+/// lock. `by_file` is the hash of the steps that a person approved: then this works even if the run's database is gone or
+/// does not know the run.
 ///
 /// # Errors
 /// `E_WORKSPACE_BUSY` if the run belongs to another database or was not started on this machine, unless `by_file` is
-/// set.
-pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
+/// set; `E_PLAN_CHANGED` if the steps are not those of `by_file`.
+pub fn put_right(context: &Context, root: &Path, by_file: Option<&str>) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {
         // We hold the lock, so the process that made these files has ended.
@@ -140,7 +141,11 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     };
     let run = context.store.read(|db| find(db, &applying))?;
     let is_ours = context.database().display().to_string() == applying.database;
-    if !by_file && (!is_ours || context.approved.get(Kind::Flow, &sha256)?.is_none()) {
+    if by_file.is_some_and(|shown| shown != sha256) {
+        let what = format!("The steps in `{APPLYING}` have changed since they were shown; nothing was changed");
+        return Err(Error::new(Code::PlanChanged, what).hint("look at them again: `mcpkg workspace recover`"));
+    }
+    if by_file.is_none() && (!is_ours || context.approved.get(Kind::Flow, &sha256)?.is_none()) {
         return Err(unfinished(&applying));
     }
     let never = CancellationToken::new();
@@ -149,7 +154,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     let what = format!("`{} {}`", applying.operation, applying.subject);
     let done = match run.as_ref().map(|run| (run.id, run.state)) {
         // The process was killed before the database recorded the run, so nothing had changed.
-        None if is_ours && !by_file => {
+        None if is_ours && by_file.is_none() => {
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
             Ok(Some(format!("{what} had not started, and was discarded")))
@@ -209,9 +214,9 @@ pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
     }
 }
 
-/// Returns all steps of the unfinished run in a workspace, including its cleanup steps.
-pub fn steps(root: &Path) -> Result<Vec<Step>> {
-    Ok(read(root)?.map(|(applying, _)| [applying.land, applying.tidy].concat()).unwrap_or_default())
+/// Returns all steps of the unfinished run in a workspace, including its cleanup steps, and their hash.
+pub fn steps(root: &Path) -> Result<Option<(Vec<Step>, String)>> {
+    Ok(read(root)?.map(|(applying, sha256)| ([applying.land, applying.tidy].concat(), sha256)))
 }
 
 /// Returns the state of the unfinished run in a workspace. `None` if this database does not know the run.

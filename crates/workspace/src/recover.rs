@@ -38,10 +38,10 @@ impl Operation for Recover {
         let root = around(&from, is_it).ok_or_else(|| not_found(&from))?;
         // A git process of the killed command may still be running and holding the lock, so wait for the lock.
         drop(Lock::take(context, &root, "workspace recover")?);
-        let done = match journal::put_right(context, &root, false) {
+        let done = match journal::put_right(context, &root, None) {
             Err(error) if error.code() == Code::WorkspaceBusy => {
-                ask(context, &root, &error)?;
-                journal::put_right(context, &root, true)?
+                let approved = ask(context, &root, &error)?;
+                journal::put_right(context, &root, approved.as_deref())?
             }
             done => done?,
         };
@@ -51,22 +51,24 @@ impl Operation for Recover {
 }
 
 /// Asks before mcpkg completes or undoes a run that another database or another machine started. If this machine did not
-/// start the run, the question needs a terminal, because the file with the steps could come from anyone.
-fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
+/// start the run, the question needs a terminal, because the file with the steps could come from anyone. Returns the hash of
+/// the steps.
+fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<Option<String>> {
     if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
         return Err(Error::new(Code::TerminalRequired, error.message().to_owned()).hint(
             "the change was not started on this machine: run the command at a terminal, where it shows the \
                 steps and asks you to confirm",
         ));
     }
+    let Some((steps, sha256)) = journal::steps(root)? else { return Ok(None) };
     if context.confirmation == Confirmation::Given {
-        return Ok(());
+        return Ok(Some(sha256));
     }
-    let steps = journal::steps(root)?;
     let question = match journal::state(context, root)? {
         Some(State::Landed) => "Complete the interrupted change?",
         Some(state) if state.is_over() => "Remove the leftover record? The change has already ended.",
         _ => "Undo the completed steps?",
     };
-    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), question)
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), question)?;
+    Ok(Some(sha256))
 }

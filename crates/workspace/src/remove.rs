@@ -45,7 +45,7 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let root = Workspace::open(context)?.root;
-        journal::put_right(context, &root, false)?;
+        journal::put_right(context, &root, None)?;
         let lock = if self.dry_run { None } else { Some(Lock::take(context, &root, "workspace remove")?) };
         let workspace = Workspace::read(&root)?;
         let path = workspace.repo(&self.repo)?.path.clone();

@@ -64,7 +64,7 @@ impl Operation for Sync {
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
         let repos = workspace.chosen(&self.repos)?;
-        journal::put_right(context, &workspace.root, false)?;
+        journal::put_right(context, &workspace.root, None)?;
         let lock = if self.dry_run { None } else { Some(Lock::take(context, &workspace.root, "workspace sync")?) };
         (context.step_aside)();
         let total = repos.len() as u64;

@@ -29,7 +29,7 @@ use crate::mcp::error::error_data;
 use crate::mcp::tools::Tool;
 use crate::web;
 use mcpkg_base::error::Result;
-use mcpkg_core::consent::request;
+use mcpkg_core::consent::request::{self, Shown};
 use mcpkg_core::op::{Connection, Context, Elicit};
 use mcpkg_store::consents::{Request, State};
 
@@ -44,8 +44,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// call sooner than during a call in which the server asks them something.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// How often to check whether a person has decided.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often to check whether a person has decided, in case that the database cannot be watched. Otherwise, the commit of the
+/// decision ends the wait.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// The notification that a person has decided on a page.
 const COMPLETE: &str = "notifications/elicitation/complete";
@@ -75,10 +76,10 @@ pub(super) async fn with_consent(
         (Era::Modern, Some(state)) => {
             let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
             let answer = way.answer(result.unwrap_or(&Value::Null));
-            let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
-            let asked = asking.load(request_id).await?;
-            asking.decide(asked, answer, PAGE_TIMEOUT).await?;
-            Some(request_id)
+            let shown = Shown::pending(&state).ok_or_else(not_asked)?;
+            let id = shown.uuid;
+            asking.decide(shown, answer, PAGE_TIMEOUT).await?;
+            Some(id)
         }
         _ => None,
     };
@@ -89,7 +90,7 @@ pub(super) async fn with_consent(
     if era == Era::Modern {
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
         let questions = BTreeMap::from([(KEY.to_owned(), question)]);
-        return Ok(InputRequiredResult::new(Some(questions), Some(wanted.to_string())).into());
+        return Ok(InputRequiredResult::new(Some(questions), Some(Shown::from(&asked).to_text())).into());
     }
     let answer = tokio::select! {
         answer = request.peer.create_elicitation_with_timeout(question, Some(ANSWER_TIMEOUT)) => answer,
@@ -106,7 +107,7 @@ pub(super) async fn with_consent(
     if answer == Answer::Nothing {
         return result;
     }
-    asking.decide(asked, answer, ANSWER_TIMEOUT).await?;
+    asking.decide(Shown::from(&asked), answer, ANSWER_TIMEOUT).await?;
     attempt(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
@@ -169,14 +170,14 @@ impl Asking<'_> {
 
     /// Stores the user's answer to the question about the request `shown`. If the client opened a page, waits up to
     /// `time` for the person's decision there.
-    async fn decide(&self, shown: Request, answer: Answer, time: Duration) -> Result<(), ErrorData> {
+    async fn decide(&self, shown: Shown, answer: Answer, time: Duration) -> Result<(), ErrorData> {
         let id = shown.uuid;
         let state = self.load(id).await?.state;
         let context = self.context();
         let decided = blocking(move || match answer {
             // A person denied the request while the client's question was open. The next attempt returns that denial.
             Answer::Yes if state == State::Denied => Ok(()),
-            Answer::Yes => request::approve(&context, &Request { state: State::Pending, ..shown }, None).map(drop),
+            Answer::Yes => request::approve(&context, shown, None).map(drop),
             Answer::No => request::deny(&context, id, None).map(drop),
             Answer::Declined => request::decline(&context, id),
             Answer::Opened | Answer::Nothing => Ok(()),
@@ -191,6 +192,7 @@ impl Asking<'_> {
     /// Waits for at most `time` until a person has decided on a request or the request has ended. Returns whether one of
     /// these happened.
     async fn wait(&self, id: Uuid, time: Duration) -> bool {
+        let mut commits = self.server.hub.commits();
         let waiting = async {
             loop {
                 let context = self.context();
@@ -198,7 +200,10 @@ impl Asking<'_> {
                 if !matches!(found, Ok(Ok(Request { state: State::Pending, .. }))) {
                     return;
                 }
-                tokio::time::sleep(LOOK).await;
+                tokio::select! {
+                    Ok(()) = commits.changed() => {}
+                    () = tokio::time::sleep(LOOK) => {}
+                }
             }
         };
         tokio::select! {

@@ -16,6 +16,7 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{ResourceUpdatedNotificationParam, ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
@@ -42,6 +43,7 @@ pub(super) struct Hub {
     store: Store,
     feeds: Arc<Mutex<Vec<Weak<Feed>>>>,
     live: LiveResources,
+    commits: watch::Sender<()>,
     closed: CancellationToken,
 }
 
@@ -49,7 +51,13 @@ impl Hub {
     pub(super) fn new(store: Store) -> Self {
         let closed = CancellationToken::new();
         let live = LiveResources::new(store.clone(), closed.clone());
-        Self { store, feeds: Arc::default(), live, closed }
+        Self { store, feeds: Arc::default(), live, commits: watch::Sender::new(()), closed }
+    }
+
+    /// Returns a receiver that is notified of each commit of this and of other processes, unless the database cannot be
+    /// watched.
+    pub(super) fn commits(&self) -> watch::Receiver<()> {
+        self.commits.subscribe()
     }
 
     /// Watches for changes after `position` until [`Hub::close`]. Runs on its own thread.
@@ -95,6 +103,7 @@ impl Hub {
         if change == Change::None {
             return Ok(());
         }
+        self.commits.send_replace(());
         let mut feeds = Vec::new();
         self.feeds().retain(|feed| feed.upgrade().map(|feed| feeds.push(feed)).is_some());
         if feeds.is_empty() {
@@ -292,4 +301,29 @@ fn notifications(news: News) -> Vec<ServerNotification> {
         ServerNotification::ResourceUpdatedNotification(rmcp::model::Notification::new(parameters))
     }));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcpkg_core::op::Context;
+    use mcpkg_store::projects::Selection;
+
+    #[tokio::test]
+    async fn a_wait_for_commits_ends_with_the_next_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("a.db")).expect("a database");
+        let hub = Arc::new(Hub::new(store.clone()));
+        let (watching, position) = (Arc::clone(&hub), store.position().expect("a position"));
+        let watching = std::thread::spawn(move || watching.watch(position));
+        let mut commits = hub.commits();
+        let context = Context::shell(crate::DOMAINS, store, Selection::default());
+        let create = crate::DOMAINS.operations().find(|entry| entry.tool == "create_project").expect("an operation");
+        let call = create.from_agent(serde_json::json!({ "name": "p" })).expect("a call");
+        call.run(&context).expect("a project");
+        let told = tokio::time::timeout(Duration::from_secs(60), commits.changed()).await;
+        told.expect("in time").expect("a commit");
+        hub.close();
+        watching.join().expect("the watch ends");
+    }
 }

@@ -175,6 +175,21 @@ fn of_32_concurrent_uses_one_wins() {
 }
 
 #[test]
+fn a_nonce_counts_only_if_its_request_showed_what_is_done() {
+    let scratch = Scratch::with_project_here();
+    let (agent, inputs) = (agent(&scratch), json!({}));
+    let offer = || nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nothing).expect_err("it is asked for");
+    let details = offer().details().expect("details").clone();
+    let id = Uuid::parse_str(details["consent"].as_str().expect("an id")).expect("an id");
+    scratch.change("UPDATE consent SET effects = '[\"GET https://example.com/\"]' WHERE needs = 'person'");
+    approved(&agent, id, None);
+    let held = CallerNonce::Nonce(details["nonce"].as_str().expect("a nonce"), Duration::ZERO);
+    let refused = nonce::ask(&agent, &need(&inputs, "h"), held).expect_err("it shows something else");
+    assert_eq!(refused.details().expect("details")["mismatch_kind"], "plan_changed", "{refused}");
+    assert_ne!(offer().details().expect("details")["consent"], details["consent"]);
+}
+
+#[test]
 fn a_nonce_expires_and_is_invalid_if_the_clock_goes_back() {
     let scratch = Scratch::with_project_here();
     let inputs = json!({});

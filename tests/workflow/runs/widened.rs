@@ -1,7 +1,11 @@
 //! Tests consents that a person widened to all reads of one catalog, for one caller and a limited time.
 
+use std::sync::Arc;
+
 use mcpkg_base::approved::Kind;
+use mcpkg_console::action::Invocation;
 use mcpkg_core::consent::widened;
+use mcpkg_core::op::{Ask, Context};
 use mcpkg_store::consents;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -21,7 +25,8 @@ fn widen(ground: &Ground, asked: &Value, span: i64) -> Uuid {
     let id = Uuid::parse_str(id).expect("an id");
     let person = ground.person();
     let request = person.store.read(|db| consents::get(db, id)).expect("rows").expect("a request");
-    widened::widen(&person, &request, "hosting", span).expect("it is widened");
+    let base_url = widened::base_url(&person, "hosting").expect("a catalog");
+    widened::widen(&person, &request, "hosting", base_url.as_deref(), span).expect("it is widened");
     id
 }
 
@@ -82,6 +87,31 @@ fn a_widened_consent_ends_by_the_clock_and_with_the_address() {
 }
 
 #[test]
+fn a_consent_is_widened_to_the_address_that_the_question_showed() {
+    let ground = Arc::new(Ground::new());
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, list());
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    // The catalog moves while the question is open.
+    let moving = Arc::clone(&ground);
+    let ask: Arc<Ask> = Arc::new(move |_, question| {
+        assert!(question.contains("http://127.0.0.1"), "{question}");
+        moving.scratch.change("UPDATE catalog SET base_url = 'http://localhost:1'");
+        Ok(())
+    });
+    let person = Context { ask, ..ground.person() };
+    let approve = Invocation::new("consent approve").with(id).option("--reads", "hosting").option("--for", "1h");
+    approve.run(&person).expect("it is approved");
+    let records = person.approved.all(Kind::Reads).expect("records");
+    assert_eq!(records.len(), 1);
+    let base_url = records[0].1["base_url"].as_str().unwrap_or_default();
+    assert!(base_url.starts_with("http://127.0.0.1"), "{base_url}");
+    let refused = execute(&mut client, json!({ "command": "hosting:apps:list", "wait_s": 1 }));
+    assert_ne!(code(&refused), "ok", "{refused}");
+    client.kill();
+}
+
+#[test]
 fn only_a_person_at_a_terminal_widens_a_consent_for_a_day_at_most() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
@@ -100,9 +130,9 @@ fn only_a_person_at_a_terminal_widens_a_consent_for_a_day_at_most() {
     let person = ground.person();
     let uuid = Uuid::parse_str(id).expect("an id");
     let request = person.store.read(|db| consents::get(db, uuid)).expect("rows").expect("a request");
-    assert!(widened::widen(&person, &request, "hosting", 25 * HOUR).is_err());
-    assert!(widened::widen(&person, &request, "gone", HOUR).is_err());
-    assert!(widened::widen(&ground.scratch.context(), &request, "hosting", HOUR).is_err());
+    assert!(widened::widen(&person, &request, "hosting", None, 25 * HOUR).is_err());
+    assert!(widened::base_url(&person, "gone").is_err());
+    assert!(widened::widen(&ground.scratch.context(), &request, "hosting", None, HOUR).is_err());
     let mut command = ground.scratch.command();
     command.args(approve);
     let Some((shown, ended_well)) = crate::support::at_a_terminal(&command, "y\n") else {

@@ -23,8 +23,8 @@ use mcpkg_base::sha256;
 use mcpkg_store::Db;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 
-/// How often to check whether a person has decided.
-const LOOK: Duration = Duration::from_millis(200);
+/// How long to wait between the checks whether a person has decided: at first, and at most.
+const LOOK: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// The field of a nonce's stored inputs that contains the id of the request.
 const KEY: &str = "consent";
@@ -89,7 +89,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     };
     // Use one transaction, so that two simultaneous callers share one request.
     let (request, nonce) = context.store.write(|db| {
-        let request = match standing(context, db, &binding, now)? {
+        let request = match standing(context, db, need, &binding, now)? {
             Some(request) => request,
             None => insert(context, db, need, binding, now)?,
         };
@@ -105,9 +105,15 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
 }
 
 /// Returns the unused and unexpired request for the same plan. A denied request takes precedence over all others.
-fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
+fn standing(
+    context: &Context,
+    db: &Db<'_>,
+    need: &Need<'_>,
+    binding: &Binding<'_>,
+    now: Millis,
+) -> Result<Option<Request>> {
     let mut found = consents::unused(db, binding, now)?;
-    found.retain(|request| in_time(request.asked_at, request.expires_at, now));
+    found.retain(|request| in_time(request.asked_at, request.expires_at, now) && need.is_shown_by(request));
     if let Some(at) = found.iter().position(|request| request.state == State::Denied) {
         return Ok(Some(found.swap_remove(at)));
     }
@@ -153,6 +159,7 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     let given = context.store.read(|db| consents::of_token(db, &sha256::of(secret.as_bytes())))?;
     given.filter(|given| is_of(given, need, id)).ok_or_else(unknown)?;
     let until = Instant::now() + wait;
+    let (mut pause, longest) = LOOK;
     let mut aside = false;
     loop {
         let request = context.store.read(|db| consents::get(db, id))?.ok_or_else(unknown)?;
@@ -163,7 +170,8 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
                     aside = true;
                 }
                 context.unless_cancelled()?;
-                thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+                thread::sleep(pause.min(until.saturating_duration_since(Instant::now())));
+                pause = pause.mul_f32(1.5).min(longest);
             }
             decided => return decided,
         }
@@ -188,7 +196,9 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     if !in_time(request.asked_at, request.expires_at, now) {
         return Err(ended(request.uuid, &format!("expired at {}", rfc3339(request.expires_at))));
     }
-    if request.operation != need.operation || request.plan_hash != need.plan_hash || request.project != need.project {
+    let is_same =
+        request.operation == need.operation && request.plan_hash == need.plan_hash && request.project == need.project;
+    if !is_same || !need.is_shown_by(&request) {
         let changed = mismatch("plan_changed", "is for a different plan: the plan has changed since");
         return Err(changed.hint("call again without a nonce: a person then decides on the changed plan"));
     }

@@ -183,12 +183,17 @@ impl Operation for Approve {
         let note = note::checked(self.note.as_deref())?;
         let now = context.clock.now();
         let request = request::waiting(context, named(context, &self.id)?.uuid, now)?;
-        let wider = self.reads.as_deref().zip(self.r#for);
-        let question = match wider {
+        let wider = match self.reads.as_deref().zip(self.r#for) {
             Some((catalog, span)) => {
                 widened::check(span)?;
-                let address = widened::base_url(context, catalog)?.unwrap_or_default();
-                let (asker, span) = (asker_named(&request.asker), span::shown(span));
+                Some((catalog, widened::base_url(context, catalog)?, span))
+            }
+            None => None,
+        };
+        let question = match &wider {
+            Some((catalog, base_url, span)) => {
+                let address = base_url.as_deref().unwrap_or_default();
+                let (asker, span) = (asker_named(&request.asker), span::shown(*span));
                 format!(
                     "Consent to this request and, for {span}, to everything that {asker} reads from '{catalog}' \
                     ({address})?"
@@ -203,8 +208,8 @@ impl Operation for Approve {
         let until = rfc3339(approved.expires_at);
         let mut sentence = format!("Approved: {}. The agent can do this once, until {until}", approved.summary);
         let mut data = data(&approved, context.clock.now());
-        if let Some((catalog, span)) = wider {
-            let until = rfc3339(widened::widen(context, &approved, catalog, span)?);
+        if let Some((catalog, base_url, span)) = wider {
+            let until = rfc3339(widened::widen(context, &approved, catalog, base_url.as_deref(), span)?);
             sentence.push_str(&format!("; plans that only read from '{catalog}' need no consent until {until}"));
             data["reads"] = json!({ "catalog": catalog, "expires_at": until });
         }

@@ -54,6 +54,33 @@ pub struct Need<'a> {
     pub effect: Effect,
 }
 
+/// A request as a person saw it: their answer counts only for this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    pub uuid: Uuid,
+    state: State,
+    digest: String,
+}
+
+impl From<&Request> for Shown {
+    fn from(request: &Request) -> Self {
+        Self { uuid: request.uuid, state: request.state, digest: digest(request) }
+    }
+}
+
+impl Shown {
+    /// Returns a text that a client can send back together with its user's answer.
+    pub fn to_text(&self) -> String {
+        format!("{}.{}", self.uuid, self.digest)
+    }
+
+    /// Reads what [`Self::to_text`] returned for a pending request.
+    pub fn pending(text: &str) -> Option<Self> {
+        let (uuid, digest) = text.split_once('.')?;
+        Some(Self { uuid: Uuid::try_parse(uuid).ok()?, state: State::Pending, digest: digest.to_owned() })
+    }
+}
+
 /// A person's consent. Consent to a stored request can be used only once.
 #[derive(Debug)]
 #[must_use = "it is used up in the transaction of what it allows"]
@@ -91,7 +118,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         plan_hash: need.plan_hash,
     };
     let mut found = context.store.read(|db| consents::find(db, &binding, now))?;
-    found.retain(|request| in_time(request.asked_at, request.expires_at, now));
+    found.retain(|request| in_time(request.asked_at, request.expires_at, now) && need.is_shown_by(request));
     for request in found {
         match request.state {
             State::Approved if has_record(context, &request)? => {
@@ -129,13 +156,12 @@ pub(super) fn insert(
     binding: Binding<'_>,
     now: Millis,
 ) -> Result<Request> {
-    let effects: Vec<_> = need.effects.iter().map(|line| marks::line(line)).collect();
-    let effects = json!(effects).to_string();
+    let (summary, effects) = need.shown();
     let new = New {
         uuid: context.clock.uuid(),
         binding,
         caller: context.caller.actor(),
-        summary: &marks::line(&need.summary),
+        summary: &summary,
         effects: &effects,
         effect: Some(need.effect.does()),
         asked_at: now,
@@ -146,6 +172,23 @@ pub(super) fn insert(
     }
     event(context, db, "consent.request", need.project, &new.uuid.to_string())?;
     get(db, new.uuid)
+}
+
+impl Need<'_> {
+    /// Returns the summary and the effects as a request stores and shows them.
+    fn shown(&self) -> (String, String) {
+        let effects: Vec<_> = self.effects.iter().map(|line| marks::line(line)).collect();
+        (marks::line(&self.summary).into_owned(), json!(effects).to_string())
+    }
+
+    /// Whether a request for this plan shows what the plan does. It does not if another program has changed the row: then a
+    /// person would approve something else than what is done.
+    pub(super) fn is_shown_by(&self, request: &Request) -> bool {
+        let (summary, effects) = self.shown();
+        request.summary == summary
+            && request.effects == effects
+            && request.effect.as_deref() == Some(self.effect.does())
+    }
 }
 
 impl Consent {
@@ -209,7 +252,8 @@ fn too_many() -> Error {
 /// `E_TERMINAL_REQUIRED` if the caller has neither a terminal nor the right to pass on consent; `E_NOT_FOUND`;
 /// `E_CONSENT_EXPIRED`; `E_PLAN_CHANGED`; `E_INVALID_ARGUMENT` for the note; `E_UNAPPROVED` if the user has no home
 /// directory.
-pub fn approve(context: &Context, shown: &Request, note: Option<&str>) -> Result<Request> {
+pub fn approve(context: &Context, shown: impl Into<Shown>, note: Option<&str>) -> Result<Request> {
+    let shown = shown.into();
     let (note, uuid) = (note::checked(note)?, shown.uuid);
     let may = match context.caller {
         Caller::Shell | Caller::Console(_) => has_terminal(context),
@@ -225,7 +269,7 @@ pub fn approve(context: &Context, shown: &Request, note: Option<&str>) -> Result
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
     // Nothing in mcpkg changes these columns, but other programs can write to the database.
-    if digest(&request) != digest(shown) {
+    if digest(&request) != shown.digest {
         return Err(Error::new(Code::PlanChanged, format!("Consent request {uuid} has changed since it was shown"))
             .hint(format!("look at it again: `mcpkg consent show {uuid}`")));
     }

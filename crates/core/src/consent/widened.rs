@@ -20,19 +20,25 @@ use mcpkg_store::consents::Request;
 /// The maximum duration of a widened approval: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;
 
-/// Widens the approval of a request to all plans that only read from one catalog, for `span` milliseconds. Returns the
-/// time when the widened approval expires.
+/// Widens the approval of a request to all plans that only read from one catalog, for `span` milliseconds. `base_url` is
+/// the catalog's address that the person saw. Returns the time when the widened approval expires.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` if the span is zero or more than a day;
-/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home directory.
-pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) -> Result<Millis> {
+/// `E_UNAPPROVED` if the user has no home directory.
+pub fn widen(
+    context: &Context,
+    request: &Request,
+    catalog: &str,
+    base_url: Option<&str>,
+    span: Millis,
+) -> Result<Millis> {
     if !has_terminal(context) {
         let why = "Only a person at a terminal can consent to all reads of a catalog; --yes does not apply";
         return Err(Error::new(Code::TerminalRequired, why));
     }
     check(span)?;
-    let (now, base_url) = (context.clock.now(), base_url(context, catalog)?);
+    let now = context.clock.now();
     sweep(context, now)?;
     let expires_at = now.saturating_add(span);
     let note = json!({
@@ -44,7 +50,7 @@ pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) 
         "approved_at": now,
         "expires_at": expires_at,
     });
-    let digest = digest(&request.asker, &request.project, catalog, base_url.as_deref());
+    let digest = digest(&request.asker, &request.project, catalog, base_url);
     context.approved.put(Kind::Reads, &digest, &note)?;
     let told = context.store.write(|db| {
         let subject = format!("{} {catalog}", request.uuid);

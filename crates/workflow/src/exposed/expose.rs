@@ -61,7 +61,7 @@ impl Operation for Expose {
         (context.ask)(shown(sound), &format!("Offer workflow '{}' to agents as the tool {tool}?", self.name))?;
         let project = context.write("workflow.expose", &self.name, |db, project, _| {
             let current = workflows::get(db, project, &self.name)?;
-            if current.revision != workflow.revision {
+            if (current.uuid, current.revision) != (workflow.uuid, workflow.revision) {
                 let what = format!("Somebody else changed workflow '{}' meanwhile; nothing was changed", self.name);
                 return Err(Error::new(Code::PlanChanged, what).hint("review the workflow, then try again"));
             }

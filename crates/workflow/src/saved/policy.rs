@@ -66,7 +66,8 @@ impl Operation for Policy {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (now, project) = context.read(|db, project| Ok((of(db, project.id)?, project.name.clone())))?;
+        let (now, id, project) =
+            context.read(|db, project| Ok((of(db, project.id)?, project.uuid, project.name.clone())))?;
         let data = |rule: Rule| json!({ "project": project, "policy": rule.word() });
         let Some(rule) = self.rule else {
             return Ok(Reply::new(Body::Text(format!("{}\n", now.word())), data(now)));
@@ -86,8 +87,8 @@ impl Operation for Policy {
             )?;
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {
-            if of(db, project.id)? != now {
-                let what = "Somebody else changed the policy in the meantime; nothing was changed";
+            if of(db, project.id)? != now || project.uuid != id {
+                let what = "Somebody else changed the policy, or selected another project, in the meantime; nothing was changed";
                 return Err(Error::new(Code::Busy, what).hint("try again"));
             }
             if now == rule { Ok(false) } else { workflows::set_policy(db, project.id, rule.word(), author.now) }

@@ -76,7 +76,7 @@ impl Operation for Add {
                 Error::new(Code::InvalidArgument, message).hint("for the rules, see `git help check-ref-format`")
             );
         }
-        journal::put_right(context, &workspace.root, false)?;
+        journal::put_right(context, &workspace.root, None)?;
         let lock = match self.dry_run {
             true => None,
             false => Some(Lock::take(context, &workspace.root, "worktree add")?),

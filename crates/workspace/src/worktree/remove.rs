@@ -69,7 +69,7 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
-        journal::put_right(context, &workspace.root, false)?;
+        journal::put_right(context, &workspace.root, None)?;
         let lock = match self.dry_run {
             true => None,
             false => Some(Lock::take(context, &workspace.root, "worktree remove")?),
