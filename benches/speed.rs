@@ -57,6 +57,8 @@ mod installed;
 mod latency;
 #[path = "load/mixed.rs"]
 mod mixed;
+#[path = "speed/pages.rs"]
+mod pages;
 #[path = "speed/peer.rs"]
 mod peer;
 #[path = "speed/plain.rs"]
@@ -188,6 +190,7 @@ fn measure(quick: bool, filter: &str) {
     latency::measure(&data, &effort, &mut table);
     questions::measure(&data, &mut table);
     console::measure(&data, &effort, &mut table);
+    pages::measure(&data, &effort, &mut table);
     workflows::measure(&effort, &mut table);
     runs::measure(&data, &effort, &mut table);
     plugins::measure(&data, &effort, &mut table);

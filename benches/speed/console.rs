@@ -42,8 +42,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if ![FRAME, OPEN, LONG, REST, CPU, COMMIT].iter().any(|row| table.wants(row)) {
         return;
     }
-    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
-        println!("skipped: the console at a terminal, since there is no `script` of util-linux");
+    if is_skipped() {
         return;
     }
     let times = |what: &str, ours: Duration, reference: Duration, bar: f64| Row {
@@ -86,6 +85,15 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         let reference = http::delay(&data.empty("console-delay.db"), samples);
         table.push(times(COMMIT, commit_to_screen(data, samples), reference, 3.0));
     }
+}
+
+/// Returns whether there is no program that makes terminals, and prints that rows are skipped.
+pub fn is_skipped() -> bool {
+    let is_missing = Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err();
+    if is_missing {
+        println!("skipped: the console, since there is no `script` of util-linux");
+    }
+    is_missing
 }
 
 fn in_this_process(data: &Data, effort: &Effort, table: &mut Table) {
@@ -170,7 +178,7 @@ fn commit_to_screen(data: &Data, samples: usize) -> Duration {
 }
 
 /// Returns a command that runs `command` on a terminal of its own.
-fn script(command: &Command) -> Command {
+pub fn script(command: &Command) -> Command {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line = words.map(quoted).collect::<Vec<_>>().join(" ");

@@ -165,12 +165,17 @@ impl Connection {
     }
 
     /// Opens a stream with a notification for each change to the list of prompts.
-    pub fn listen(mut self) -> Listener {
+    pub fn listen(self) -> Listener {
         let filter = json!({ "notifications": { "promptsListChanged": true } });
-        self.tell(&stateless("subscriptions/listen", filter)).expect("the server takes a request");
-        let mut listener = Listener(self);
+        let mut listener = self.stream(&stateless("subscriptions/listen", filter));
         listener.hear("notifications/subscriptions/acknowledged");
         listener
+    }
+
+    /// Sends a request whose answer is an event stream.
+    pub fn stream(mut self, request: &[u8]) -> Listener {
+        self.tell(request).expect("the server takes a request");
+        Listener(self)
     }
 
     /// Reads the chunks of a body, from position `at` to the last one.
@@ -223,9 +228,9 @@ impl Connection {
 pub struct Listener(Connection);
 
 impl Listener {
-    /// Waits for a notification.
-    pub fn hear(&mut self, method: &str) {
-        let found = self.0.find(method.as_bytes(), self.0.unread.start).expect("the stream goes on");
+    /// Waits for an event that contains this text, such as the method of a notification.
+    pub fn hear(&mut self, text: &str) {
+        let found = self.0.find(text.as_bytes(), self.0.unread.start).expect("the stream goes on");
         // Skip the rest of the event and everything before it.
         self.0.find(b"\n\n", found).expect("the event is whole");
         self.0.unread = 0..0;
