@@ -40,6 +40,11 @@ impl Chromium {
     /// Starts a browser with a window of 1280x800. If chromedriver or Chromium cannot be started, reports the test as
     /// skipped and returns `None`.
     pub fn launch() -> Option<Self> {
+        Self::launch_with(&[])
+    }
+
+    /// Starts a browser with further arguments.
+    pub fn launch_with(more: &[&str]) -> Option<Self> {
         let profile = Scratch::new();
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").env("HOME", profile.path()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -55,7 +60,8 @@ impl Chromium {
         let port: u16 = port.expect("chromedriver names its port");
         let folder = format!("--user-data-dir={}", profile.path().join("profile").display());
         // Chromium's own sandbox does not run as root, nor in most containers.
-        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", &folder];
+        let usual = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", &folder];
+        let arguments = [&usual, more].concat();
         let wanted = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },

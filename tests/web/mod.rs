@@ -13,6 +13,8 @@ mod pages;
 mod passkeys;
 mod preview;
 mod seen;
+mod sizes;
+mod tls;
 
 pub use browser::{Browser, text};
 

@@ -96,7 +96,7 @@ impl App {
         let metrics = Arc::new(Metrics::new());
         let console = network.console.then(|| {
             let names = (network.host, hosts.as_slice());
-            console::new(&server.store, &config, names, network.tls.is_some(), &closing, &metrics)
+            console::new(&server.store, &config, names, network.is_secure(), &closing, &metrics)
         });
         let console = console.transpose()?;
         Ok(Arc::new(Self {

@@ -43,3 +43,10 @@ pub struct Network {
     /// How long the server goes on serving after a signal, while `/readyz` says that it is not ready.
     pub drain: Duration,
 }
+
+impl Network {
+    /// Returns whether browsers reach the server over TLS: its own, or that of a proxy.
+    pub fn is_secure(&self) -> bool {
+        self.tls.is_some() || self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+}
