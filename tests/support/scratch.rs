@@ -62,7 +62,7 @@ impl Scratch {
             return self;
         }
         let (mut bytes, generation) = EMPTY.clone();
-        let at = bytes.windows(generation.len()).position(|window| window == generation.as_bytes());
+        let at = memchr::memmem::find(&bytes, generation.as_bytes());
         // Each database must have its own generation id.
         let own = uuid::Uuid::new_v4().simple().to_string();
         bytes[at.expect("its generation")..][..own.len()].copy_from_slice(own.as_bytes());

@@ -26,27 +26,30 @@ pub fn ran(shop: &Shop) -> String {
     std::fs::read_to_string(shop.scratch.path().join("ran")).unwrap_or_default()
 }
 
-/// Runs commands that use a repository, whether they succeed or not. Returns their output, and whether one was refused
-/// because nobody trusts a program.
+/// Commands that use a repository.
+pub const LINES: [&str; 15] = [
+    "--json workspace status",
+    "worktree list",
+    "spec list",
+    "flow log",
+    "--json workspace sync",
+    "flow feature start login",
+    "worktree add set",
+    "worktree remove set",
+    "flow feature finish login --hooks",
+    "flow release start 1.0.0",
+    "flow release finish 1.0.0",
+    "--yes flow push 1.0.0",
+    "flow undo",
+    "builds list",
+    "doctor",
+];
+
+/// Runs [`LINES`], whether they succeed or not. Returns their output, and whether one was refused because nobody trusts
+/// a program.
 pub fn everything(shop: &Shop, what: &str) -> (String, bool) {
     let (mut done, mut refused) = (String::new(), false);
-    for line in [
-        "--json workspace status",
-        "worktree list",
-        "spec list",
-        "flow log",
-        "--json workspace sync",
-        "flow feature start login",
-        "worktree add set",
-        "worktree remove set",
-        "flow feature finish login --hooks",
-        "flow release start 1.0.0",
-        "flow release finish 1.0.0",
-        "--yes flow push 1.0.0",
-        "flow undo",
-        "builds list",
-        "doctor",
-    ] {
+    for line in LINES {
         let ran = shop.run(&line.split(' ').collect::<Vec<_>>());
         refused |= format!("{ran}").contains("workspace trust ");
         done.push_str(&format!("{what}: {line}: {ran}\n"));
