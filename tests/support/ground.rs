@@ -157,6 +157,21 @@ impl Tree {
         Self(things)
     }
 
+    /// Writes everything below another folder.
+    pub fn write(&self, folder: &Path) {
+        for (path, thing) in &self.0 {
+            let path = folder.join(path);
+            match thing {
+                Thing::Folder(_) => std::fs::create_dir(path).expect("a folder"),
+                Thing::Link(to) => std::os::unix::fs::symlink(to, path).expect("a link"),
+                Thing::File(mode, bytes) => {
+                    std::fs::write(&path, bytes).expect("a file");
+                    set_mode(&path, *mode);
+                }
+            }
+        }
+    }
+
     /// Returns the paths of the temporary files that mcpkg creates while it applies a deploy.
     pub fn leftovers(&self) -> Vec<&Path> {
         let is_ours = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".mcpkg-"));

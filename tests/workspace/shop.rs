@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -27,6 +28,14 @@ pub struct State {
 impl Shop {
     /// Creates three bare repositories with a first commit, and an empty folder for the workspace.
     pub fn bare() -> Self {
+        // Copied, because git takes longer than most tests.
+        static FIRST: LazyLock<Tree> = LazyLock::new(|| Tree::of(Shop::first().scratch.path()));
+        let shop = Self { scratch: Scratch::new() };
+        FIRST.write(shop.scratch.path());
+        shop
+    }
+
+    fn first() -> Self {
         let shop = Self { scratch: Scratch::new() };
         shop.scratch.file(
             ".gitconfig",
@@ -42,6 +51,8 @@ impl Shop {
             shop.git(&seed, &["commit", "-q", "-m", "first"]);
             let bare = shop.origin(repo);
             shop.git(&seed, &["clone", "-q", "--bare", ".", &bare.display().to_string()]);
+            // Its address is a path that a copy does not have.
+            shop.git(&bare, &["remote", "remove", "origin"]);
         }
         std::fs::create_dir_all(shop.root()).expect("a folder");
         shop
