@@ -60,17 +60,27 @@ impl Subscribed {
     }
 }
 
-#[test]
-fn x37_a_burst_is_notified_once() {
-    // The tests mostly wait, so run them at the same time.
+/// Runs a test for a client of an older revision and for one of the newest. The tests mostly wait, so both run at the
+/// same time.
+fn for_both(test: fn(bool)) {
     std::thread::scope(|threads| {
         for modern in [false, true] {
-            threads.spawn(move || a_burst_is_told_once(modern));
+            threads.spawn(move || test(modern));
         }
     });
 }
 
-fn a_burst_is_told_once(modern: bool) {
+#[test]
+fn x37_a_burst_of_git_is_notified_once() {
+    for_both(a_burst_of_git_is_told_once);
+}
+
+#[test]
+fn x37_a_burst_of_mcpkg_or_an_editor_is_notified_once() {
+    for_both(a_burst_of_mcpkg_or_an_editor_is_told_once);
+}
+
+fn a_burst_of_git_is_told_once(modern: bool) {
     let shop = Shop::new();
     let lib = shop.repo("lib");
     shop.git(&lib, &["branch", "feature/old", "develop"]);
@@ -88,6 +98,15 @@ fn a_burst_is_told_once(modern: bool) {
     let place = shop.root().join(".worktrees/x/lib");
     shop.git(&lib, &["worktree", "add", "-q", "-b", "feature/x", &place.display().to_string()]);
     subscribed.told_once("git worktree add", &[BRANCHES, WORKTREES]);
+    subscribed.client.finish();
+}
+
+fn a_burst_of_mcpkg_or_an_editor_is_told_once(modern: bool) {
+    let shop = Shop::new();
+    let lib = shop.repo("lib");
+    shop.ok(&["spec", "new", "login"]);
+    let mut subscribed = Subscribed::to(&shop, modern, &[BRANCHES, CONFIG, TASKS, STATUS, WORKTREES]);
+    subscribed.told_nothing("nothing happened");
     shop.ok(&["flow", "feature", "start", "login", "--repo", "api"]);
     subscribed.told_once("another process's start", &[BRANCHES, STATUS]);
     shop.ok(&["flow", "feature", "finish", "login"]);
