@@ -10,14 +10,17 @@ use mcpkg_store::watch::Change;
 use serde_json::{Value, json};
 
 use super::World;
-use crate::support::{Http, Random, Scratch, http};
+use crate::support::{Http, Random, Scratch, cases, http};
 
 /// The number of clients that work at the same time, each with its own names.
 const CLIENTS: usize = 4;
-/// The number of writes that each client attempts.
-const WRITES: usize = 80;
 /// The number of names of each kind that a client has.
 const NAMES: usize = 3;
+
+/// Returns the number of writes that each client attempts.
+fn writes() -> usize {
+    cases(80) as usize
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -147,7 +150,7 @@ impl<'s> Client<'s> {
         let history: Value = serde_json::from_str(history).expect("JSON");
         assert_eq!(history["revisions"].as_array().map_or(0, Vec::len), item.revisions, "history of {name}: {history}");
 
-        let step = self.random.below(WRITES);
+        let step = self.random.below(writes());
         let word = word(&self.name, step);
         let (found, _) = self.call("search_content", json!({ "query": word }));
         let found = found["structuredContent"]["hits"].as_array().expect("hits").iter();
@@ -228,7 +231,7 @@ fn clients_read_what_was_written_through_either_server() {
         let working: Vec<_> = clients
             .map(|mut client| {
                 scope.spawn(move || {
-                    for step in 0..WRITES {
+                    for step in 0..writes() {
                         client.write(step);
                         client.read();
                     }

@@ -142,10 +142,10 @@ impl Drop for Mount {
     }
 }
 
-/// Returns the interval between the steps at which a sweep kills a process: 1 if [`runs_all`] is true, otherwise 10,
+/// Returns the interval between the steps at which a sweep kills a process: 1 if [`runs_all`] is true, otherwise 20,
 /// because complete sweeps take half an hour.
 pub fn kill_stride() -> usize {
-    if runs_all() { 1 } else { 10 }
+    if runs_all() { 1 } else { 20 }
 }
 
 /// Random numbers that depend only on a seed (splitmix64).

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, runs_all};
 
 const KEY: &str = "ssh-ed25519 AAAA the user's own\n";
 
@@ -172,8 +172,10 @@ const PLANTS: [(&str, Plant); 6] = [
 #[test]
 fn no_name_or_row_of_a_project_leads_out_of_a_folder_or_into_git() {
     let mut exported = 0;
-    for (what, plant) in PLANTS {
-        for (path, _) in PATHS {
+    // By default, each kind of name or row gets every second path.
+    let stride = if runs_all() { 1 } else { 2 };
+    for (at, (what, plant)) in PLANTS.into_iter().enumerate() {
+        for (path, _) in PATHS.iter().skip(at % stride).step_by(stride) {
             let scratch = synced(false);
             fs::create_dir_all(scratch.path().join("root/.git/hooks")).expect("folders");
             if !plant(&scratch, path) {
@@ -205,5 +207,5 @@ fn no_name_or_row_of_a_project_leads_out_of_a_folder_or_into_git() {
             }
         }
     }
-    assert!(exported > PATHS.len(), "{exported} exports did something");
+    assert!(exported * stride > PATHS.len(), "{exported} exports did something");
 }

@@ -9,7 +9,7 @@ use mcpkg_workspace::{status, worktree};
 use serde_json::{Value, json};
 
 use super::shop::{REPOS, Shop};
-use crate::support::{Random, skipped};
+use crate::support::{Random, cases, skipped};
 
 /// Returns the row of a repository.
 fn row(data: &Value, repo: &str) -> Value {
@@ -220,13 +220,13 @@ fn disturb(shop: &Shop, folder: &Path, random: &mut Random, name: &str) {
     }
 }
 
-/// Tests a hundred workspaces. Each is the previous one with a few more changes.
+/// Tests a hundred workspaces, or a quarter of them by default. Each is the previous one with a few more changes.
 #[test]
 fn status_and_worktree_list_agree_with_a_script_of_git_commands() {
     let shop = Shop::new();
     let context = context(&shop);
     let mut random = Random::new();
-    for round in 0..100 {
+    for round in 0..cases(100) {
         for step in 0..random.below(5) + 1 {
             let (repo, _) = REPOS[random.below(REPOS.len())];
             disturb(&shop, &shop.repo(repo), &mut random, &format!("n{round}-{step}"));
