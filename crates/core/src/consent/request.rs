@@ -30,6 +30,10 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, like a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
+/// The beginning of the last effect, if the agent gave a reason. A reason is the agent's claim, so a consent also counts for the
+/// same call with another one.
+pub const REASON: &str = "the agent's reason: ";
+
 /// How many of a request's effects an agent is shown, one per line. If there are more, one more line says how many.
 const TOLD: usize = 100;
 
@@ -157,6 +161,7 @@ pub(super) fn insert(
     now: Millis,
 ) -> Result<Request> {
     let (summary, effects) = need.shown();
+    let effects = json!(effects).to_string();
     let new = New {
         uuid: context.clock.uuid(),
         binding,
@@ -176,18 +181,26 @@ pub(super) fn insert(
 
 impl Need<'_> {
     /// Returns the summary and the effects as a request stores and shows them.
-    fn shown(&self) -> (String, String) {
-        let effects: Vec<_> = self.effects.iter().map(|line| marks::line(line)).collect();
-        (marks::line(&self.summary).into_owned(), json!(effects).to_string())
+    fn shown(&self) -> (String, Vec<String>) {
+        let effects = self.effects.iter().map(|line| marks::line(line).into_owned()).collect();
+        (marks::line(&self.summary).into_owned(), effects)
     }
 
     /// Whether a request for this plan shows what the plan does. It does not if another program has changed the row: then a
     /// person would approve something else than what is done.
     pub(super) fn is_shown_by(&self, request: &Request) -> bool {
         let (summary, effects) = self.shown();
+        let shown = serde_json::from_str::<Vec<String>>(&request.effects);
         request.summary == summary
-            && request.effects == effects
+            && shown.is_ok_and(|shown| without_reason(&shown) == without_reason(&effects))
             && request.effect.as_deref() == Some(self.effect.does())
+    }
+}
+
+fn without_reason(effects: &[String]) -> &[String] {
+    match effects.split_last() {
+        Some((last, effects)) if last.starts_with(REASON) => effects,
+        _ => effects,
     }
 }
 

@@ -19,11 +19,9 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::quote;
 use mcpkg_base::redact::redact;
 use mcpkg_core::consent::nonce::CallerNonce;
+use mcpkg_core::consent::request::REASON;
 use mcpkg_core::note;
 use mcpkg_core::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
-
-/// The beginning of the line with the agent's reason.
-const REASON: &str = "the agent's reason: ";
 
 /// Runs a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]
