@@ -68,9 +68,9 @@ impl Action {
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
-            // A note is useful only with an approval or a denial.
-            Does::Note => true,
-            Does::Open(_) | Does::Replace(_) | Does::More | Does::Review(_) => false,
+            // A note is useful only with an approval or a denial, and a mark of a review is stored.
+            Does::Note | Does::Review(_) => true,
+            Does::Open(_) | Does::Replace(_) | Does::More => false,
         }
     }
 }

@@ -8,6 +8,9 @@ use crate::line::{Line, Span, Tone};
 /// Two lines are compared word by word if more than this share of their words is equal.
 const SIMILAR: f32 = 0.4;
 
+/// The longest two lines, together and in bytes, that are compared word by word.
+const LONGEST: usize = 8 << 10;
+
 /// Parses a unified diff of one or several files. In a replaced line that is similar to the old one, the words that
 /// differ have [`Tone::Changed`].
 pub fn parse(unified: &str) -> Diff {
@@ -115,9 +118,14 @@ fn pairs(removed: &[&str], added: &[&str], (old, new): (usize, usize)) -> Vec<Ro
 
 /// Returns both lines as spans. If the lines are similar, the words that differ have [`Tone::Changed`].
 pub(super) fn words(old: &str, new: &str) -> (Vec<Span>, Vec<Span>) {
+    let whole = || (vec![Span::new(Tone::Removed, old)], vec![Span::new(Tone::Added, new)]);
+    // The comparison takes time in proportion to the square of the number of words.
+    if old.len() + new.len() > LONGEST {
+        return whole();
+    }
     let diff = TextDiff::from_words(old, new);
     if diff.ratio() <= SIMILAR {
-        return (vec![Span::new(Tone::Removed, old)], vec![Span::new(Tone::Added, new)]);
+        return whole();
     }
     let side = |tag, tone| {
         let mut spans: Vec<(Tone, String)> = Vec::new();

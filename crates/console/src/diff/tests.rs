@@ -116,3 +116,14 @@ fn hidden_characters_are_stops() {
     let all = shown(&diff, &View::default()).join("\n");
     assert!(all.contains("<U+202E>") && all.contains("^["), "{all}");
 }
+
+#[test]
+fn the_words_of_long_lines_are_not_compared() {
+    for (words, is_compared) in [(100, true), (100_000, false)] {
+        let old = "word ".repeat(words);
+        let marks = |line: &str| super::parse::words(&old, line).1.iter().any(|span| span.tone == Tone::Changed);
+        assert_eq!(marks(&format!("{old}more")), is_compared, "{words}");
+        // Without a limit, this would take minutes.
+        assert_eq!(marks(&"other ".repeat(words)), is_compared, "{words}");
+    }
+}
