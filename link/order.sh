@@ -49,9 +49,9 @@ nm -S -t d "$program" | awk 'NF == 4 && $3 ~ /^[tT]$/ { print $2, $4 }' | genera
     >"$scratch/held"
 {
     cat <<'END'
-/* The functions that a server runs from its start to its first answers, side by side. Elsewhere each of them would lie among
-   what is not run then, and bring that into memory with it. Written by link/order.sh; a name that is missing, or is none any
-   more, costs a page or two and nothing else. */
+/* The functions that a server runs from its start to its first answers, next to each other. Otherwise each of them brings
+   functions into memory that are not run then. Written by link/order.sh. Names that no longer exist do no harm, but functions
+   with new names lie elsewhere: run it again now and then. */
 SECTIONS
 {
   .text.start :
