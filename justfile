@@ -80,6 +80,10 @@ agents *AGENTS:
 platforms *TARGETS:
     bash packaging/check.sh {{TARGETS}}
 
+# Build mcpkg for other systems, and run it where this machine can: Windows under Wine, ARM under qemu
+systems *TARGETS:
+    bash packaging/test/systems.sh {{TARGETS}}
+
 # Models that are run, with the engine: its first build takes ten minutes of a processor
 gate:
     cargo test --locked -p mcpkg-workspace --features gate-onnx gate

@@ -2,7 +2,7 @@
 # Builds mcpkg as a release has it: stripped, without paths of this machine, and static on Linux.
 #   build.sh TARGET OUT    writes the program to OUT; ends with 3 and "skipped: why" if this machine lacks the means
 # MCPKG_PROFILE=dev builds without optimisation, to try the build itself in a fraction of the time.
-# Linux targets need only Debian or a rustup target: zig, of PyPI, is the C compiler and linker for all of them.
+# Static Linux and Windows (gnu) need only Debian or a rustup target: zig, of PyPI, is the C compiler and linker for all of them.
 set -euo pipefail
 target=${1:?a target, such as x86_64-unknown-linux-musl} out=${2:?a file to write}
 mkdir -p "$(dirname "$out")"
@@ -20,7 +20,7 @@ skip() {
 build=(cargo build)
 flags=(-Csymbol-mangling-version=v0) more=()
 case $target in
-*-linux-musl)
+*-linux-musl | *-windows-gnu)
     get_zig || skip 'zig cannot be installed from PyPI'
     build=(cargo-zigbuild zigbuild)
     if ! has_standard_library "$target"; then
@@ -28,6 +28,14 @@ case $target in
         flags+=(-Clink-self-contained=no)
         more=(-Zbuild-std='std,panic_unwind')
     fi
+    case $target in
+    *windows*)
+        # Rust names this library of MinGW, which is part of others in zig.
+        mkdir -p "$CARGO_TARGET_DIR/mingw"
+        printf '!<arch>\n' >"$CARGO_TARGET_DIR/mingw/libssp_nonshared.a"
+        flags+=("-Lnative=$CARGO_TARGET_DIR/mingw")
+        ;;
+    esac
     ;;
 *) has_standard_library "$target" || skip "no standard library: rustup target add $target" ;;
 esac

@@ -1,4 +1,5 @@
-//! Implements what Windows does differently. Nobody has run this on Windows yet; it only compiles.
+//! Implements what Windows does differently. `packaging/test/windows.py` runs it under Wine; nobody has run it on
+//! Windows yet.
 
 mod files;
 pub mod folder;
