@@ -8,6 +8,7 @@ mod examples;
 mod hints;
 mod house;
 mod json;
+mod json_schema;
 mod packaging;
 mod pages;
 mod pictures;

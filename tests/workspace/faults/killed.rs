@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::{Tree, eventually, finds, kill_stride, skipped};
 use crate::workspace::killed::{Killer, killed_at};
 use crate::workspace::shop::{REPOS, Shop};
-use crate::workspace::spec;
+use crate::workspace::spec_shop;
 
 /// After a killed sync, each clone is complete or missing, and each branch is at its old or its new commit.
 #[test]
@@ -94,7 +94,7 @@ fn x49_a_spec_that_is_made_or_archived_while_it_is_killed() {
         assert_eq!(there, whole, "half a spec");
         there
     });
-    spec::complete(&shop.scratch, "work/shop/openspec/changes/login");
+    spec_shop::complete(&shop.scratch, "work/shop/openspec/changes/login");
     let archive = shop.root().join("openspec/changes/archive");
     let day =
         shop.data(&["spec", "archive", "login", "--dry-run"])["archive_path"].as_str().expect("a path").to_owned();

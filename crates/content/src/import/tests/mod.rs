@@ -3,6 +3,7 @@
 mod accounts;
 mod agent_files;
 mod given;
+mod given_random;
 mod hostile;
 mod large;
 mod layouts;
