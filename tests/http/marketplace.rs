@@ -141,6 +141,41 @@ fn equal_content_gives_equal_commits() {
     }
 }
 
+/// Changes the state that the cache keeps of the repositories, as if another version of mcpkg had laid them out.
+fn lay_out_differently(scratch: &Scratch) {
+    let cache = scratch.path().join(".cache/mcpkg/marketplace");
+    for folder in std::fs::read_dir(cache).expect("the cache").flatten() {
+        let path = folder.path().join("state.json");
+        let mut state = json_of(path.clone());
+        state["made_by"] = json!("0.0.1");
+        for made in state["plugins"].as_object_mut().expect("plugins").values_mut() {
+            made["files"] = json!("of another layout");
+        }
+        std::fs::write(path, state.to_string()).expect("the state");
+    }
+}
+
+#[test]
+fn a_plugin_with_a_new_layout_gets_a_new_version() {
+    let scratch = scratch();
+    let server = serve(&scratch);
+    let address = url(&server, "/marketplace/p.git");
+    let number = |folder: &str| {
+        good(&scratch, &["clone", "-q", "--depth", "1", &address, folder]);
+        let version = version(&scratch.path().join(folder));
+        version.strip_prefix("1.0.").and_then(|number| number.parse::<u64>().ok()).expect("a version")
+    };
+    let first = number("first");
+    lay_out_differently(&scratch);
+    let second = number("second");
+    assert!(second > first, "{first}, {second}");
+    assert_eq!(number("unchanged"), second);
+    // The next change of the project does not use that number again.
+    scratch.ok(&["prompt", "create", "added", "Added text"]);
+    let third = number("third");
+    assert!(third > second, "{second}, {third}");
+}
+
 #[test]
 fn concurrent_clones_are_all_complete() {
     let scratch = scratch();

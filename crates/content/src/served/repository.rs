@@ -5,8 +5,9 @@
 //!
 //! The repository contains each project as a plugin. A plugin's version is `1.0.N`, where N is the number of the
 //! project's newest event in the audit trail when the files changed. So the version rises when a change of the project
-//! changes the files, and stays the same while the files do. It may also stay the same if only the layout of the files
-//! changes, for example after an update of mcpkg.
+//! changes the files, and stays the same while the files do. If the files change without a newer event, for example
+//! because an update of mcpkg lays them out differently, N rises beyond that number ([`number`]): agents install a
+//! plugin again only if its version is new. A repository that was removed from the cache does not know its last version.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,9 @@ use mcpkg_store::{Db, events};
 
 /// The marketplace with all projects.
 const ALL: &str = "mcpkg";
+
+/// The beginning of each version.
+const VERSION: &str = "1.0.";
 
 const STATE: &str = "state.json";
 const REPOSITORY: &str = "repository.git";
@@ -181,13 +185,25 @@ fn laid_out(db: &Db<'_>, project: &Project, before: &State, others: &[Plugin], t
         plugin = of_project(db, project, &wish)?;
     }
     let files = digest(&plugin.files);
-    let known = before.plugins.get(&project.uuid.to_string()).filter(|made| made.files == files);
-    let version = match known {
-        Some(made) => made.version.clone(),
-        None => format!("1.0.{}", events::newest_of(db, &project.name, 0)?.unwrap_or(trail)),
+    let version = match before.plugins.get(&project.uuid.to_string()) {
+        Some(made) if made.files == files => made.version.clone(),
+        made => {
+            let newest = events::newest_of(db, &project.name, 0)?.unwrap_or(trail);
+            let used = made.and_then(|made| made.version.strip_prefix(VERSION)?.parse().ok());
+            format!("{VERSION}{}", number(newest, trail, used))
+        }
     };
     wish.version = Some(version.clone());
     Ok((of_project(db, project, &wish)?, Made { project: project.name.clone(), files, version }))
+}
+
+/// Returns the number of a new version. `newest` is the project's newest event, `trail` the newest event of all, and
+/// `used` the number of the version before. A number that was already used is never returned again.
+fn number(newest: i64, trail: i64, used: Option<i64>) -> i64 {
+    match used {
+        Some(used) if newest <= used => trail.max(used + 1),
+        _ => newest,
+    }
 }
 
 fn digest(files: &[PluginFile]) -> String {
@@ -241,4 +257,19 @@ fn cache() -> Result<PathBuf> {
     let folder = etcetera::base_strategy::BaseStrategy::cache_dir(&strategy).join("mcpkg").join("marketplace");
     disk::make_private(&folder)?;
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn a_number_is_never_used_twice() {
+        assert_eq!(number(7, 9, None), 7, "the first version is the same on every server");
+        assert_eq!(number(8, 9, Some(7)), 8, "a change of the project");
+        assert_eq!(number(7, 7, Some(7)), 8, "only the layout changed");
+        assert_eq!(number(8, 8, Some(8)), 9, "and then the project did, with the number that the layout has used");
+        assert_eq!(number(7, 9, Some(7)), 9, "another project gave its name free");
+        assert_eq!(number(3, 4, Some(9)), 10, "an older database was restored");
+    }
 }
