@@ -38,4 +38,4 @@ mod status;
 mod subscriptions;
 mod sync;
 mod undo;
-mod worktrees;
+pub mod worktrees;

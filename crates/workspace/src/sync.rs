@@ -220,7 +220,7 @@ fn clone(context: &Context, workspace: &Workspace, repo: &Repo, folder: &Path) -
         disk::remove(&place.join(".git").join(MARK))?;
         let parent = folder.parent().unwrap_or(folder);
         let put = fs::create_dir_all(parent).and_then(|()| fs::rename(&place, folder));
-        put.map_err(|error| Error::file("put in place", folder, error))?;
+        put.map_err(|error| carry::not_placed(folder, error))?;
         Ok(main)
     });
     if let Some(warning) = carry::clear(&temporary) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{FINISH, assert_finished, imported};
 use crate::support::{Mount, free_space, skipped};
 use crate::workspace::shop::Shop;
+use crate::workspace::worktrees::place;
 
 /// Moves a folder to a small disk of its own.
 fn on_a_small_disk(folder: &Path) -> Option<Mount> {
@@ -96,4 +97,31 @@ fn a_repository_that_cannot_be_written_leaves_all_as_before() {
             assert_finished(&shop);
         }
     }
+}
+
+#[test]
+fn a_worktree_on_another_disk_is_removed_and_restored() {
+    let shop = Shop::new();
+    let sets = shop.root().join(".worktrees");
+    let Some(_mount) = Mount::in_memory("20m", &sets) else { return skipped("another disk needs root and tmpfs") };
+    shop.ok(&["worktree", "add", "login"]);
+    let file = place(&shop, "login", "api").join("code.txt");
+    std::fs::write(&file, "changed\n").expect("a file");
+    shop.ok(&["worktree", "remove", "login", "--force", "--yes"]);
+    assert_eq!(std::fs::read_dir(&sets).expect("the folder").count(), 0, "nothing is left");
+    shop.assert_tidy();
+    shop.ok(&["worktree", "restore", "login"]);
+    assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), Some("changed\n"));
+}
+
+#[test]
+fn a_clone_for_another_disk_says_what_to_do() {
+    let shop = Shop::new();
+    let disk = shop.root().join("disk");
+    let Some(_mount) = Mount::in_memory("20m", &disk) else { return skipped("another disk needs root and tmpfs") };
+    let origin = shop.scratch.path().join("other").display().to_string();
+    shop.git(&shop.root(), &["clone", "-q", &shop.repo("api").display().to_string(), &origin]);
+    let (error, _) = shop.refused(&["workspace", "add", &format!("{origin}=disk/other")]);
+    assert!(error["hints"].to_string().contains("on another disk than the workspace"), "{error}");
+    assert_eq!(std::fs::read_dir(&disk).expect("the folder").count(), 0, "nothing is left");
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::carrier::{Carrier, MARK, TEMPORARY};
-use super::folders::{move_folder, remove_worktree, write};
+use super::folders::{move_folder, not_placed, put_aside, remove_worktree, write};
 use super::look::{config, head};
 use crate::step::{Head, Step, whole};
 use mcpkg_base::disk;
@@ -115,7 +115,10 @@ pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
             let path = whole(carrier.root, path);
             remove_worktree(carrier, &carrier.git(&folder), &path)
         }
-        Step::PutAside { path, aside, .. } => move_folder(&whole(carrier.root, path), &whole(carrier.root, aside)),
+        // A work tree on another disk stays until it is removed, which then does not leave half of it either.
+        Step::PutAside { path, aside, .. } => {
+            put_aside(&whole(carrier.root, path), &whole(carrier.root, aside)).map(drop)
+        }
         Step::BringBack { path, aside, .. } => move_folder(&whole(carrier.root, aside), &whole(carrier.root, path)),
         Step::RestoreWorktree { folder, path, branch, kept, .. } => {
             let folder = whole(carrier.root, folder);
@@ -155,7 +158,7 @@ pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
                 ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                     moved(repo, format!("`{}` already exists", path.display()))
                 }
-                _ => disk::failed("put in place", &path, error),
+                _ => not_placed(&path, error),
             })
         }
         Step::Unmark { path, .. } => {

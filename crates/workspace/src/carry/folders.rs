@@ -14,28 +14,75 @@ use mcpkg_base::platform;
 /// Removes a work tree. It is renamed out of the way first, so that a crash never leaves half a work tree.
 pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
     let aside = carrier.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
-    move_folder(path, &aside)?;
+    // On another disk, the work tree moves to a folder next to it. The name does not change, so that the removal can be
+    // completed after a crash.
+    let beside = path.with_file_name(format!(".mcpkg-{}", path.file_name().unwrap_or_default().display()));
+    remove_tree(&beside)?;
+    if put_aside(path, &aside)? == Put::OnAnotherDisk {
+        move_folder(path, &beside)?;
+    }
     if is_known(git, path)? {
         worktrees::remove(git, path)?;
     }
     // git no longer knows the renamed folder as a work tree, so files that cannot be removed do no harm.
-    if let Some(warning) = clear(&aside) {
+    for warning in [clear(&aside), clear(&beside)].into_iter().flatten() {
         tracing::warn!("{warning}");
     }
     remove_empty(carrier.root, path);
     Ok(())
 }
 
-/// Moves a folder to a free place. Does nothing if the folder is gone or if the target is on another disk.
-pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
+/// What became of a folder that should move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It moved, or there was none.
+    Moved,
+    /// It is where it was, because the target is on another disk.
+    OnAnotherDisk,
+}
+
+/// Moves a folder to a free place on the same disk. Does nothing if the folder is gone. A folder on another disk stays,
+/// and the caller decides what that means: copying a work tree could take minutes and fill the disk.
+pub fn put_aside(from: &Path, to: &Path) -> Result<Put> {
     let parent = to.parent().unwrap_or(to);
     let moved = fs::symlink_metadata(from).and_then(|_| fs::create_dir_all(parent)).and_then(|()| fs::rename(from, to));
     match moved {
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::CrossesDevices) => {
-            Err(disk::failed("move", from, error))
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => Ok(Put::OnAnotherDisk),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(disk::failed("move", from, error)),
+        _ => Ok(Put::Moved),
     }
+}
+
+/// Moves a folder to a free place. Does nothing if the folder is gone.
+///
+/// # Errors
+/// `E_FILE_FAILED` if the target is on another disk.
+pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
+    match put_aside(from, to)? {
+        Put::Moved => Ok(()),
+        Put::OnAnotherDisk => Err(Error::new(
+            Code::FileFailed,
+            format!("Cannot move `{}` to `{}`: they are on different disks", from.display(), to.display()),
+        )
+        .hint(format!("move the folder by hand: `mv {} {}`", quoted(from), quoted(to)))),
+    }
+}
+
+/// Returns the error for a repository that cannot be renamed from the workspace's own folder to its place.
+pub fn not_placed(path: &Path, error: io::Error) -> Error {
+    let is_on_another_disk = error.kind() == ErrorKind::CrossesDevices;
+    let failed = disk::failed("put in place", path, error);
+    if !is_on_another_disk {
+        return failed;
+    }
+    failed.hint(format!(
+        "the folder is on another disk than the workspace: clone the repository to {} yourself, and mcpkg uses that clone",
+        quoted(path)
+    ))
+}
+
+fn quoted(path: &Path) -> String {
+    mcpkg_base::shell::quote(&path.display().to_string())
 }
 
 /// Removes the parent folders of `path` that are now empty, up to the root.
@@ -96,4 +143,34 @@ pub fn write(root: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> R
     disk::put_in_place(&path, &temporary, old.is_none())?;
     disk::sync_folder(folder);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns two folders on different disks; `None` if this machine has only one.
+    fn two_disks() -> Option<[tempfile::TempDir; 2]> {
+        let memory = tempfile::tempdir_in("/dev/shm").ok()?;
+        let disk = tempfile::tempdir().ok()?;
+        let crosses = fs::create_dir(memory.path().join("x"))
+            .and_then(|()| fs::rename(memory.path().join("x"), disk.path().join("x")));
+        crosses.is_err_and(|error| error.kind() == ErrorKind::CrossesDevices).then_some([memory, disk])
+    }
+
+    #[test]
+    fn a_folder_that_stays_on_its_disk_is_never_reported_as_moved() {
+        let Some([memory, disk]) = two_disks() else { return };
+        let (from, to) = (memory.path().join("from"), disk.path().join("to"));
+        fs::create_dir(&from).expect("a folder");
+        assert_eq!(put_aside(&from, &to).expect("no error"), Put::OnAnotherDisk);
+        let error = move_folder(&from, &to).expect_err("another disk");
+        assert!(error.message().contains("they are on different disks"), "{error}");
+        assert!(from.is_dir() && !to.exists());
+        let crossed = fs::rename(&from, &to).expect_err("another disk");
+        assert!(not_placed(&to, crossed).hints().iter().any(|hint| hint.contains("on another disk")));
+        fs::create_dir(memory.path().join("beside")).expect("a folder");
+        assert_eq!(put_aside(&memory.path().join("beside"), &from.join("in")).expect("no error"), Put::Moved);
+        assert_eq!(put_aside(&memory.path().join("gone"), &to).expect("no error"), Put::Moved);
+    }
 }
