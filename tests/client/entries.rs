@@ -136,8 +136,11 @@ fn a_key_is_never_written() {
     --- stdout
     --- stderr
     error: '9-0123456789...' is not a valid environment variable name
+    hint: use letters, digits and underscores, without a digit at the start; a key is not a name
     hint: give the variable's name, such as MCPKG_KEY; the key itself is never written to a file
     "#);
+    let ran = run(&ground, &["add", "codex", "--http", url, "--key-env", "ghp_0123456789abcdefghijABCDEFGHIJ012345"]);
+    assert!(ran.status == 2 && !ran.to_string().contains("0123456789abcdef"), "{ran}");
     assert!(!ground.home().join(".codex").exists());
     // This server will ask for a key, so a hint names `--key-env`.
     let ran = run(&ground, &["add", "codex", "--http", url]);

@@ -174,10 +174,22 @@ impl Reference {
     }
 }
 
-/// Whether `name` is a valid name of an environment variable.
+/// Whether `name` is a valid name of an environment variable. Many services' keys consist of the same characters, such
+/// as `ghp_...`. They do not count, so that a key that somebody pastes as a name is never stored.
 pub fn is_variable(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
-    begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    let is_name = begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name && redact::redacted(name) == name
+}
+
+/// Returns the error for a name that [`is_variable`] refuses. It shows at most the start, because the text may be a
+/// secret.
+pub fn not_a_variable(name: &str) -> Error {
+    let shown: String = redact::redact(name).escape_debug().take(12).collect();
+    let more = if name.chars().count() > 12 { "..." } else { "" };
+    let why = format!("'{shown}{more}' is not a valid environment variable name");
+    Error::new(Code::InvalidArgument, why)
+        .hint("use letters, digits and underscores, without a digit at the start; a key is not a name")
 }
 
 #[cfg(test)]
@@ -192,6 +204,24 @@ mod tests {
         let error = resolve(reference).expect_err(reference);
         assert_eq!(error.code(), Code::SecretMissing, "{error}");
         error.message().to_owned()
+    }
+
+    #[test]
+    fn a_key_is_not_a_variable_name() {
+        for key in [
+            "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+            "github_pat_11ABCDEFG0abcdefghijkl_MNOPqrstuvwxyz0123456789",
+            "sk_live_0123456789abcdefABCDEF",
+            "AKIAIOSFODNN7EXAMPLE",
+        ] {
+            assert!(!is_variable(key), "{key}");
+            let (error, reference) = (not_a_variable(key), format!("env:{key}").parse::<Reference>());
+            assert!(!error.to_string().contains(&key[..20]), "{error}");
+            assert!(reference.is_err_and(|error| !error.to_string().contains(key)), "{key}");
+        }
+        for name in ["API_TOKEN", "_a1", "npm_config_registry", "SECRET_KEY_BASE", "secret_key_base", "hf_home"] {
+            assert!(is_variable(name), "{name}");
+        }
     }
 
     #[test]

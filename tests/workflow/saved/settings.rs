@@ -53,8 +53,8 @@ fn variables_belong_to_a_project_and_cannot_be_secrets() {
     assert_eq!(scratch.json(&["-p", "q", "workflow", "env", "list"])["variables"].as_array().map(Vec::len), Some(0));
     for (name, value, says) in [
         ("TOKEN", "ghp_0123456789abcdefghijklmnopqrstuvwxyz", "looks like a secret"),
-        ("two words", "x", "is not a valid variable name"),
-        ("1A", "x", "is not a valid variable name"),
+        ("two words", "x", "is not a valid environment variable name"),
+        ("1A", "x", "is not a valid environment variable name"),
     ] {
         let ran = scratch.run(&["workflow", "env", "set", name, value]);
         assert!(ran.status == 2 && ran.stderr.contains(says), "{ran}");

@@ -172,23 +172,18 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     })
 }
 
-/// Checks the name of an environment variable. The error for an access key shows nothing of the key. For any other
-/// invalid name, it shows at most the start, because that text may be a key too.
+/// Checks the name of an environment variable. The error for an access key shows nothing of the key.
 fn variable(name: &str) -> Result<&str> {
-    let no_name = |what: String| {
-        Err(Error::new(Code::InvalidArgument, what)
-            .hint("give the variable's name, such as MCPKG_KEY; the key itself is never written to a file"))
-    };
     let rest = name.strip_prefix("mcpkg_").unwrap_or_default();
-    if rest.len() >= 12 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
-        return no_name("--key-env takes the name of a variable, but was given an access key".to_owned());
-    }
-    if !secret::is_variable(name) {
-        let shown: String = mcpkg_base::redact::redact(name).escape_debug().take(12).collect();
-        let more = if name.chars().count() > 12 { "..." } else { "" };
-        return no_name(format!("'{shown}{more}' is not a valid environment variable name"));
-    }
-    Ok(name)
+    let error = if rest.len() >= 12 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
+        let what = "--key-env takes the name of a variable, but was given an access key";
+        Error::new(Code::InvalidArgument, what)
+    } else if !secret::is_variable(name) {
+        secret::not_a_variable(name)
+    } else {
+        return Ok(name);
+    };
+    Err(error.hint("give the variable's name, such as MCPKG_KEY; the key itself is never written to a file"))
 }
 
 /// Returns the change that turns `old` into the wanted entry; `None` if nothing needs to change.
@@ -276,7 +271,17 @@ mod tests {
     #[test]
     fn an_access_key_is_not_a_variable_name() {
         let key = format!("mcpkg_0123456789ab_{}", "0f".repeat(32));
-        for bad in [key.as_str(), &key[..60], "mcpkg_0123456789ab", "", "1A", "A B", "A=B", "sk-live-0123456789"] {
+        for bad in [
+            key.as_str(),
+            &key[..60],
+            "mcpkg_0123456789ab",
+            "",
+            "1A",
+            "A B",
+            "A=B",
+            "sk-live-0123456789",
+            "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        ] {
             let error = variable(bad).expect_err(bad);
             assert!(bad.len() < 13 || !error.message().contains(bad), "{}", error.message());
         }

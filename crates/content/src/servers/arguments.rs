@@ -143,9 +143,7 @@ impl ServerArguments {
             Some("") => return Ok(()),
             None if secret::is_variable(name) => Text::new([Part::env(name)]),
             None => {
-                return Err(
-                    refuse(&format!("'{name}' is not a valid variable name")).hint(format!("{name}=env:VARIABLE"))
-                );
+                return Err(secret::not_a_variable(name).hint("or write NAME=env:VARIABLE"));
             }
             Some(value) => self.value(name, value)?,
         };

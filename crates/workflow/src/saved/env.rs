@@ -146,9 +146,7 @@ impl Operation for List {
 fn check(name: &str, value: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if !secret::is_variable(name) {
-        return refuse(format!("'{}' is not a valid variable name", name.escape_debug())).map_err(|error: Error| {
-            error.hint("use letters, digits and underscores; the first character cannot be a digit")
-        });
+        return Err(secret::not_a_variable(name));
     }
     if value.contains('\0') {
         return refuse(format!("The value of {name} contains the character U+0000"));

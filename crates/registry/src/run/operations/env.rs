@@ -205,11 +205,7 @@ fn find(db: &mcpkg_store::Db<'_>, name: &str, pattern: &str) -> Result<Option<Va
 
 fn check(name: &str) -> Result<()> {
     if !secret::is_variable(name) {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            format!("'{}' is not a valid variable name", name.escape_debug()),
-        )
-        .hint("a name consists of letters, digits and underscores, and does not start with a digit"));
+        return Err(secret::not_a_variable(name));
     }
     if is_usual(name) {
         return Err(Error::new(
