@@ -251,6 +251,13 @@ fn keys_are_rotated_and_an_issuer_may_be_down() {
     assert!(told.text().contains("the keys of the issuer cannot be read"), "{}", told.text());
     // The first server still uses the keys that it has read.
     assert_eq!(ground.ask("/mcp", &token).status, 200);
+    // `doctor` reports the problem once, as a finding.
+    let doctor = ground.scratch.run(&["doctor"]);
+    assert!(doctor.stdout.contains("nobody can sign in with") && !doctor.stderr.contains("WARN"), "{doctor}");
+    // Once the issuer answers, people can sign in without a restart.
+    ground.issuer.down(false);
+    eventually("the keys are read", || (send(&token) == 200).then_some(()));
+    assert_eq!(ready(&late).text(), "ready\n");
 }
 
 #[test]

@@ -40,7 +40,7 @@ const SWEEP: Duration = Duration::from_secs(60);
 const REST: Duration = Duration::from_secs(1);
 
 /// How often to check whether the issuer's keys have to be read again.
-const SIGN_IN: Duration = Duration::from_secs(5);
+const SIGN_IN: Duration = Duration::from_millis(500);
 
 /// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);

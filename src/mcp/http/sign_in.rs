@@ -123,7 +123,10 @@ impl SignIn {
 
     async fn read_keys(&self, cancelled: CancellationToken) {
         let issuer = Arc::clone(&self.issuer);
-        let _ = tokio::task::spawn_blocking(move || issuer.read_keys(&cancelled)).await;
+        let read = tokio::task::spawn_blocking(move || issuer.read_keys(&cancelled)).await;
+        if let Ok(Some(why)) = read {
+            tracing::warn!(issuer = self.issuer.name(), why, "cannot read the keys of the issuer");
+        }
     }
 
     /// Returns a line that describes the problem with the issuer, if there is one.

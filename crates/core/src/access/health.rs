@@ -12,7 +12,8 @@ pub(super) fn health(context: &Context) -> Vec<Finding> {
     // Ignore errors: if the database cannot be read, another finding says so.
     let Ok((Some(url), has_no_rules)) = read else { return Vec::new() };
     let state = Issuer::new(&url).map(|issuer| {
-        issuer.read_keys(&context.cancelled);
+        // The finding contains the reason.
+        let _ = issuer.read_keys(&context.cancelled);
         issuer.state()
     });
     let mut findings = vec![match state {

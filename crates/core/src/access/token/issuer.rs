@@ -18,8 +18,12 @@ use mcpkg_base::sha256;
 
 /// How often the keys are read, so that a withdrawn key stops working.
 const EVERY: Duration = Duration::from_secs(600);
-/// The shortest time before the keys are read again after a failure, or because a token names an unknown key.
+/// The shortest time before the keys are read again because a token names an unknown key, and the longest after a failure.
 const AGAIN: Duration = Duration::from_secs(30);
+/// The time before the keys are read again after the first failure. It doubles with each further failure.
+const SOON: Duration = Duration::from_millis(500);
+/// The longest time before the keys are read again while there are none: until then, nobody can sign in.
+const WITHOUT_KEYS: Duration = Duration::from_secs(5);
 /// How long the last keys are still used while the issuer does not answer.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
@@ -49,6 +53,24 @@ struct Held {
     tried_at: Option<Instant>,
     /// Why the last attempt to read the keys failed.
     failure: Option<String>,
+    /// How many attempts have failed since the last one that did not.
+    failures: u32,
+}
+
+impl Held {
+    fn valid_keys(&self) -> Option<&Keys> {
+        self.keys.as_ref().filter(|(_, read_at)| read_at.elapsed() < MAX_AGE).map(|(keys, _)| keys)
+    }
+
+    /// Returns how long to wait after a failure. A server may start before its issuer, so the first attempts follow soon.
+    fn pause(&self) -> Duration {
+        let longest = if self.valid_keys().is_some() { AGAIN } else { WITHOUT_KEYS };
+        SOON.saturating_mul(1 << self.failures.saturating_sub(1).min(10)).min(longest)
+    }
+
+    fn is_after(&self, pause: Duration) -> bool {
+        self.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= pause)
+    }
 }
 
 /// How well tokens can be checked.
@@ -98,14 +120,14 @@ impl Issuer {
     pub fn check(&self, token: &str, now: Millis) -> std::result::Result<Arc<Claims>, Refused> {
         let hash = sha256::of(token);
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        let keys = held.keys.as_ref().filter(|(_, read_at)| read_at.elapsed() < MAX_AGE);
+        let keys = held.valid_keys();
         if let Some(claims) = self.checked().get(&hash).filter(|_| keys.is_some()) {
             return if now < claims.expires_at() { Ok(Arc::clone(claims)) } else { Err(Refused::Expired) };
         }
         let mut unchecked = jws::read(token)?;
         // The signature is checked last, because it costs the most. Tokens with invalid claims are refused before.
         let claims = Claims::check(std::mem::take(&mut unchecked.claims), &self.name, now)?;
-        unchecked.check_signature(&keys.ok_or(Refused::NoKeys)?.0)?;
+        unchecked.check_signature(keys.ok_or(Refused::NoKeys)?)?;
         let claims = Arc::new(claims);
         // The lock on the keys is still held. So a token that was checked with old keys is never remembered after new
         // keys were read.
@@ -121,33 +143,38 @@ impl Issuer {
     /// failed.
     pub fn is_due(&self) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        let pause = if held.failure.is_some() || held.keys.is_none() { AGAIN } else { EVERY };
-        held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= pause)
+        held.is_after(if held.failure.is_some() { held.pause() } else { EVERY })
     }
 
-    /// Whether reading the keys again may help with a token that was refused for this reason. Returns false if the
-    /// last attempt was less than `AGAIN` ago, since anybody can send tokens that name unknown keys.
+    /// Whether reading the keys again may help with a token that was refused for this reason. After a failure, returns
+    /// false until the next attempt is due. If the token names an unknown key, returns false until `AGAIN` after the
+    /// last attempt, since anybody can send such tokens.
     pub fn may_help(&self, why: Refused) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        matches!(why, Refused::UnknownKey | Refused::NoKeys)
-            && held.tried_at.is_none_or(|tried_at| tried_at.elapsed() >= AGAIN)
+        match why {
+            Refused::NoKeys => held.is_after(held.pause()),
+            Refused::UnknownKey => held.is_after(AGAIN),
+            _ => false,
+        }
     }
 
     /// Reads the keys. If that fails, keeps the old keys. If another thread is already reading the keys, waits for it
-    /// and does nothing more. Blocks for ten seconds at most.
-    pub fn read_keys(&self, cancelled: &CancellationToken) {
+    /// and does nothing more. Blocks for ten seconds at most. Returns why reading failed, except if the attempt before
+    /// failed for the same reason.
+    pub fn read_keys(&self, cancelled: &CancellationToken) -> Option<String> {
         let began = Instant::now();
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let tried_at = || self.held.read().unwrap_or_else(PoisonError::into_inner).tried_at;
         if tried_at().is_some_and(|tried_at| tried_at > began) {
-            return;
+            return None;
         }
         let read = self.fetch(cancelled);
-        self.read(read, Instant::now());
+        self.read(read, Instant::now())
     }
 
-    /// Stores the keys that were read. If reading failed, keeps the old keys and stores the reason.
-    pub(super) fn read(&self, read: std::result::Result<Keys, String>, read_at: Instant) {
+    /// Stores the keys that were read. If reading failed, keeps the old keys, and stores the reason. Returns a new
+    /// reason.
+    pub(super) fn read(&self, read: std::result::Result<Keys, String>, read_at: Instant) -> Option<String> {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         held.tried_at = Some(read_at);
         match read {
@@ -155,12 +182,15 @@ impl Issuer {
                 if held.failure.take().is_some() {
                     tracing::info!(issuer = self.name, "the issuer answers again");
                 }
+                held.failures = 0;
                 held.keys = Some((keys, read_at));
                 self.checked().clear();
+                None
             }
             Err(why) => {
-                tracing::warn!(issuer = self.name, why, "cannot read the keys of the issuer");
-                held.failure = Some(why);
+                held.failures = held.failures.saturating_add(1);
+                let before = held.failure.replace(why.clone());
+                (before.as_ref() != Some(&why)).then_some(why)
             }
         }
     }

@@ -156,6 +156,27 @@ fn held_keys_are_used_for_a_day_while_the_issuer_is_down() {
     assert!(down.is_due() && down.may_help(Refused::NoKeys) && !down.may_help(Refused::Expired));
 }
 
+#[test]
+fn a_server_that_starts_before_its_issuer_asks_again_soon() {
+    let down = Issuer::new(ISSUER).expect("an issuer");
+    let fail = |ago: Duration| down.read(Err("no answer".to_owned()), Instant::now() - ago);
+    assert_eq!(fail(Duration::ZERO).as_deref(), Some("no answer"));
+    assert!(!down.is_due() && !down.may_help(Refused::NoKeys));
+    assert_eq!(fail(Duration::from_secs(1)), None, "the same reason is not reported twice");
+    assert!(down.is_due() && down.may_help(Refused::NoKeys));
+    // While there are no keys, the pauses grow to five seconds only.
+    (0..40).for_each(|_| drop(fail(Duration::from_secs(4))));
+    assert!(!down.is_due() && !down.may_help(Refused::NoKeys));
+    fail(Duration::from_secs(5));
+    assert!(down.is_due() && down.may_help(Refused::NoKeys) && !down.may_help(Refused::UnknownKey));
+    // With keys that still count, they grow to thirty.
+    publish(&down, &[&Signer::p256("p")]);
+    (0..40).for_each(|_| drop(fail(Duration::from_secs(29))));
+    assert!(!down.is_due() && !down.may_help(Refused::UnknownKey));
+    fail(Duration::from_secs(30));
+    assert!(down.is_due() && down.may_help(Refused::UnknownKey));
+}
+
 fn publish_at(issuer: &Issuer, signer: &Signer, at: Instant) {
     let keys = Keys::read(json!({ "keys": [signer.public()] }).to_string().as_bytes());
     issuer.read(keys.ok_or_else(String::new), at);
