@@ -22,7 +22,9 @@ const SILENT: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.pid"
 
 /// Starts watching the workspace of a call.
 pub(super) fn watch(context: &Context, ring: Ring) -> Box<dyn Watching> {
-    Box::new(Watch::new(context, ring))
+    let mut watch = Watch::new(ring);
+    watch.follow(context);
+    Box::new(watch)
 }
 
 /// Warns in `mcpkg doctor` if the system cannot watch the workspace.
@@ -30,7 +32,8 @@ pub(super) fn health(context: &Context) -> Vec<Finding> {
     if root::find(&root::start(&context.selection)).is_none() {
         return Vec::new();
     }
-    let watch = Watch::new(context, Arc::new(|| {}));
+    let mut watch = Watch::new(Arc::new(|| {}));
+    watch.cover(context);
     let Some(why) = watch.lacks else { return Vec::new() };
     let what = format!("cannot watch the workspace's files: {why}; servers check them every few seconds instead");
     vec![Finding::new("workspace", Health::Note, what)]
@@ -43,6 +46,8 @@ struct Watch {
     places: Arc<Mutex<Places>>,
     /// The reason why some files are not watched.
     lacks: Option<String>,
+    /// The last reason that was logged.
+    logged: Option<String>,
 }
 
 /// The part of a folder that is watched.
@@ -120,7 +125,7 @@ impl Places {
 }
 
 impl Watch {
-    fn new(context: &Context, ring: Ring) -> Self {
+    fn new(ring: Ring) -> Self {
         let places = Arc::<Mutex<Places>>::default();
         let handler = {
             let places = Arc::clone(&places);
@@ -134,26 +139,21 @@ impl Watch {
             }
         };
         let watcher = RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false));
-        let mut watch = Self { watcher: None, watched: BTreeMap::new(), places, lacks: None };
+        let mut watch = Self { watcher: None, watched: BTreeMap::new(), places, lacks: None, logged: None };
         match watcher {
             Ok(watcher) => watch.watcher = Some(watcher),
             Err(error) => watch.lack(error.to_string()),
         }
-        watch.follow(context);
         watch
     }
 
-    /// Stores why some files are not watched, and logs it once.
+    /// Stores the first reason why some files are not watched.
     fn lack(&mut self, why: String) {
-        if self.lacks.is_none() {
-            tracing::warn!(why, "cannot watch the workspace's files; checking them every few seconds instead");
-            self.lacks = Some(why);
-        }
+        self.lacks.get_or_insert(why);
     }
-}
 
-impl Watching for Watch {
-    fn follow(&mut self, context: &Context) {
+    /// Watches the files of the workspace, as it is now.
+    fn cover(&mut self, context: &Context) {
         let wanted = places(context);
         let gone = {
             let mut places = lock(&self.places);
@@ -190,6 +190,18 @@ impl Watching for Watch {
             }
         }
         self.watcher = Some(watcher);
+    }
+}
+
+impl Watching for Watch {
+    fn follow(&mut self, context: &Context) {
+        self.cover(context);
+        if self.logged != self.lacks {
+            if let Some(why) = &self.lacks {
+                tracing::warn!(why, "cannot watch the workspace's files; checking them every few seconds instead");
+            }
+            self.logged.clone_from(&self.lacks);
+        }
     }
 
     fn is_settled(&self, context: &Context) -> bool {

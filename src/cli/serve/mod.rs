@@ -17,7 +17,7 @@ use crate::mcp;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, MAX_ANSWER, Names, for_shell};
 use mcpkg_store::tools::toolsets;
-use mcpkg_store::{Store, projects};
+use mcpkg_store::{Access, Store, projects};
 
 /// The value of `--groups` that means all groups.
 const ALL_GROUPS: &str = "all";
@@ -161,6 +161,14 @@ fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "give a number of seconds from 0.001 to 3600".to_owned())
 }
 
+/// Warns if the database cannot be written.
+fn warn_of_access(store: &Store, output: &Output) {
+    if store.access().is_ok_and(|access| access != Access::Writable) {
+        let location = store.location();
+        output.warning(&format!("the database {location} is read-only: clients can read, but nothing can be changed"));
+    }
+}
+
 /// Warns if the project that was named does not exist, because requests are refused until it does.
 fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let Some(name) = &globals.project else { return };
@@ -246,6 +254,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let store = globals.open()?;
     recover(&Context::shell(crate::DOMAINS, store.clone(), globals.selection()));
     let network = network::settings(matches)?;
+    warn_of_access(&store, output);
     warn_of_project(&store, globals, output);
     warn_of_toolset(&store, config.toolset.as_deref(), output);
     sign_in::warn_of_rules(&store, network.as_ref(), output);

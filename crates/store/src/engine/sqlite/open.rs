@@ -208,7 +208,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
             continue;
         }
         match attempt(access) {
-            Ok((connection, version)) => return Ok(warned(path, access, connection, version)),
+            Ok((connection, version)) => return Ok(logged(path, access, connection, version)),
             Err(error) if matches!(error.code(), Code::Unavailable | Code::ReadOnly | Code::DiskFull) => {
                 failure.get_or_insert(error);
             }
@@ -222,12 +222,13 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
     }
     let access = if failure.code() == Code::DiskFull { Access::Full } else { Access::Immutable };
     let (connection, version) = attempt(access)?;
-    Ok(warned(path, access, connection, version))
+    Ok(logged(path, access, connection, version))
 }
 
-fn warned(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
+fn logged(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
     if access != Access::Writable {
-        tracing::warn!(path = %path.display(), ?access, "the database is read-only; writes work again once it is writable");
+        // Not a warning: `serve` and `doctor` report this in their own words, and a write fails with an error.
+        tracing::info!(path = %path.display(), ?access, "the database is read-only; writes work again once it is writable");
     }
     (access, connection, version)
 }
