@@ -333,7 +333,8 @@ fn lines_that_do_not_fit_into_the_queue_are_counted_and_reported() {
             assert_eq!(server.send(&batch).messages().len(), 64);
         }
         let metrics = server.send(&Request::new("GET", "/metrics")).text();
-        let found = metrics.lines().find_map(|line| line.strip_prefix("mcpkg_audit_log_lost_lines ")?.parse().ok());
+        let found =
+            metrics.lines().find_map(|line| line.strip_prefix("mcpkg_audit_log_lost_lines_total ")?.parse().ok());
         (calls, lost) = (calls + 20 * 64 + 1, found.expect("a number"));
     }
     assert!(calls > 10_000, "lines were lost after {calls} calls");

@@ -394,7 +394,7 @@ fn a_receiver_that_hangs_delays_nothing_and_what_is_dropped_is_counted() {
         assert_eq!(server.send(&batch.with("Mcp-Session-Id", &session)).messages().len(), 64);
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
-    server.wait_for_gauge("mcpkg_otlp_dropped_spans", 40 * 64 - 2_048);
+    server.wait_for_gauge("mcpkg_otlp_dropped_spans_total", 40 * 64 - 2_048);
     let begun = Instant::now();
     server.end();
     server.wait_until_it_ends();
@@ -417,7 +417,7 @@ fn a_receiver_that_refuses_is_reported_once() {
             collector.received.recv_timeout(Duration::from_secs(20)).expect("a request");
         }
         if is_lost {
-            server.wait_for_gauge("mcpkg_otlp_dropped_spans", 3);
+            server.wait_for_gauge("mcpkg_otlp_dropped_spans_total", 3);
         }
         let told = eventually("the warning", || {
             Some(std::fs::read_to_string(&stderr).expect("the log")).filter(|told| told.contains("cannot send traces"))
@@ -425,7 +425,7 @@ fn a_receiver_that_refuses_is_reported_once() {
         assert_eq!(told.matches("cannot send traces and metrics").count(), 1, "{told}");
         assert!(told.contains(&format!("it returned status {status}")) && !told.contains("hunter2"), "{told}");
         if !is_lost {
-            server.wait_for_gauge("mcpkg_otlp_dropped_spans", 0);
+            server.wait_for_gauge("mcpkg_otlp_dropped_spans_total", 0);
         }
     }
 }

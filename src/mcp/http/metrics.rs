@@ -1,5 +1,6 @@
 //! Counts what a server does, in Prometheus' format.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -20,8 +21,8 @@ pub(super) struct Metrics {
     sessions: Gauge,
     database: Gauge,
     audit_failing: Gauge,
-    audit_lost: Gauge,
-    spans_dropped: Gauge,
+    audit_lost: Counter,
+    spans_dropped: Counter,
 }
 
 /// What is measured when the metrics are read.
@@ -82,8 +83,8 @@ impl Metrics {
             "Time from receiving the headers of a request to sending the headers of the response",
             latency.clone(),
         );
-        let [in_flight, streams, sessions, database, audit_failing, audit_lost, spans_dropped] =
-            std::array::from_fn(|_| Gauge::default());
+        let [in_flight, streams, sessions, database, audit_failing] = std::array::from_fn(|_| Gauge::default());
+        let [audit_lost, spans_dropped] = std::array::from_fn(|_| Counter::default());
         registry.register("requests_in_flight", "Requests in progress", in_flight.clone());
         registry.register("open_streams", "Open event streams", streams.clone());
         registry.register(
@@ -141,8 +142,9 @@ impl Metrics {
         set(&self.sessions, measured.sessions as u64);
         set(&self.database, measured.database);
         set(&self.audit_failing, measured.audit_failing.into());
-        set(&self.audit_lost, measured.audit_lost);
-        set(&self.spans_dropped, measured.spans_dropped);
+        // These are counted elsewhere, and only grow.
+        self.audit_lost.inner().store(measured.audit_lost, Ordering::Relaxed);
+        self.spans_dropped.inner().store(measured.spans_dropped, Ordering::Relaxed);
         self.encoded()
     }
 
@@ -153,5 +155,26 @@ impl Metrics {
             tracing::warn!(%error, "cannot write the metrics");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_only_grow_are_counters() {
+        let measured =
+            Measured { streams: 1, sessions: 2, database: 3, audit_failing: true, audit_lost: 5, spans_dropped: 7 };
+        let metrics = Metrics::new();
+        let text = metrics.text(&measured);
+        for (name, value) in [("audit_log_lost_lines", 5), ("otlp_dropped_spans", 7)] {
+            assert!(text.contains(&format!("# TYPE mcpkg_{name} counter\nmcpkg_{name}_total {value}\n")), "{text}");
+        }
+        for name in ["open_streams", "open_sessions", "database_bytes", "audit_log_failing", "requests_in_flight"] {
+            assert!(text.contains(&format!("# TYPE mcpkg_{name} gauge\n")), "{text}");
+        }
+        // Measuring again does not add to what was counted.
+        assert_eq!(metrics.text(&measured), text);
     }
 }
