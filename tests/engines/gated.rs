@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mcpkg_base::clock;
-use mcpkg_store::{RunHolder, Store};
+use mcpkg_store::deploys::{self, Deployed, Image, PlaceKey};
+use mcpkg_store::{Db, RunHolder, Store, snapshots};
 use serde_json::json;
 
 use super::free_port;
@@ -24,6 +25,9 @@ fn gated() -> Option<(Server, Gate)> {
     server.query("CREATE DATABASE gated");
     Some((server, Gate::before(port)))
 }
+
+/// The number of files of a deploy.
+const FILES: usize = 1_200;
 
 /// The number of runs whose locks are held at once.
 const HELD: usize = 20;
@@ -148,4 +152,84 @@ steps:
     eventually("the request is sent", || (ground.changes() > 0).then_some(()));
     assert_eq!(programs(), "one\ntwo\none\ntwo\n", "once for the arguments, and once for the headers");
     client.finish();
+}
+
+#[test]
+fn a_journal_of_many_files_takes_few_round_trips() {
+    let Some((_server, gate)) = gated() else { return };
+    let store = Store::open(Path::new(&gate.address("gated"))).expect("it opens");
+    let path = |n: usize| format!("/root/{n:04}");
+    let link = |n: usize| Image::Link(format!("to {n}"));
+    let folders: Vec<String> = (0..FILES).map(path).collect();
+    let key = PlaceKey {
+        source: "project:x".to_owned(),
+        origin: String::new(),
+        machine: "here".to_owned(),
+        root: "/root".to_owned(),
+    };
+    let place = store.write(|db| deploys::make_place(db, &key)).expect("a location");
+    let journal = |db: &Db<'_>| {
+        let file = |n| snapshots::File {
+            snapshot: 0,
+            path: path(n),
+            root: key.root.clone(),
+            op: "create".to_owned(),
+            targets: vec!["codex".to_owned()],
+            module_ids: vec!["x".to_owned()],
+            block: false,
+            keep: snapshots::Keep::Written,
+            before: Image::Absent,
+            after: link(n),
+            attributes: None,
+        };
+        let new = snapshots::NewSnapshot {
+            uuid: clock::unique(),
+            place,
+            kind: snapshots::Kind::Deploy,
+            targets: &["codex".to_owned()],
+            profile: "default",
+            plan_hash: "0",
+            rolled_back_to: None,
+            actor: "shell",
+            now: 1,
+        };
+        snapshots::begin(db, &new, &(0..FILES).map(file).collect::<Vec<_>>(), &folders)
+    };
+    let row = |n, applied| Deployed {
+        path: path(n),
+        place,
+        root: key.root.clone(),
+        targets: vec!["codex".to_owned()],
+        module_ids: vec!["x".to_owned()],
+        block: false,
+        written: true,
+        applied,
+        pristine: Image::Absent,
+        pristine_attributes: None,
+        stat: None,
+    };
+    let before = gate.turns();
+    let id = store.write(journal).expect("a journal");
+    // The first half of the rows is new, and then all of them change.
+    let half: Vec<Deployed> = (0..FILES / 2).map(|n| row(n, Image::Absent)).collect();
+    let all: Vec<Deployed> = (0..FILES).map(|n| row(n, link(n))).collect();
+    store.write(|db| deploys::put(db, "here", &half).and_then(|()| deploys::put(db, "here", &all))).expect("rows");
+    let turns = gate.turns() - before;
+    assert!(turns < FILES / 4, "{turns} round trips for {FILES} files");
+    let (files, rows) = store.read(|db| Ok((snapshots::files(db, id)?, deploys::of_place(db, place)?))).expect("rows");
+    assert_eq!((files.len(), rows.len()), (FILES, FILES));
+    let is_right = |(n, (file, row)): (usize, (&snapshots::File, &Deployed))| {
+        file.path == path(n) && file.after == link(n) && row.path == path(n) && row.applied == link(n)
+    };
+    assert!(files.iter().zip(&rows).enumerate().all(is_right), "in order");
+    // If one row is refused, none is written.
+    let mut bad = all.clone();
+    bad[FILES / 2].place = -1;
+    store.write(|db| deploys::forget(db, "here", place, &[])).expect("nothing to do");
+    assert!(store.write(|db| deploys::put(db, "there", &bad)).is_err());
+    assert_eq!(store.read(|db| deploys::at(db, "there", &path(0))).expect("a read").map(|row| row.path), None);
+    let some: Vec<String> = (0..FILES / 2).map(path).collect();
+    let some: Vec<&str> = some.iter().map(String::as_str).collect();
+    store.write(|db| deploys::forget(db, "here", place, &some)).expect("forgotten");
+    assert_eq!(store.read(|db| deploys::of_place(db, place)).expect("rows").len(), FILES - FILES / 2);
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The proxy's behavior towards a new connection.
@@ -26,6 +26,7 @@ pub struct Gate {
     port: u16,
     state: Arc<Mutex<State>>,
     came: Arc<AtomicUsize>,
+    turns: Arc<AtomicUsize>,
 }
 
 impl Gate {
@@ -34,8 +35,8 @@ impl Gate {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its address").port();
         let state = Arc::new(Mutex::new(State { pass: Pass::On, open: Vec::new() }));
-        let came = Arc::new(AtomicUsize::new(0));
-        let (of, counted) = (Arc::clone(&state), Arc::clone(&came));
+        let (came, turns) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (of, counted, asked) = (Arc::clone(&state), Arc::clone(&came), Arc::clone(&turns));
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 counted.fetch_add(1, Ordering::Relaxed);
@@ -45,16 +46,23 @@ impl Gate {
                     Pass::Stalled => state.open.push(client),
                     Pass::On => {
                         let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
-                        for (from, to) in [(&client, &server), (&server, &client)] {
+                        let is_answered = Arc::new(AtomicBool::new(true));
+                        for (from, to, is_client) in [(&client, &server, true), (&server, &client, false)] {
                             let (from, to) = (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"));
-                            std::thread::spawn(move || copy(from, to));
+                            let (is_answered, turns) = (Arc::clone(&is_answered), Arc::clone(&asked));
+                            let count = move || {
+                                if is_answered.swap(!is_client, Ordering::Relaxed) && is_client {
+                                    turns.fetch_add(1, Ordering::Relaxed);
+                                }
+                            };
+                            std::thread::spawn(move || copy(from, to, count));
                         }
                         state.open.extend([client, server]);
                     }
                 }
             }
         });
-        Self { port, state, came }
+        Self { port, state, came, turns }
     }
 
     /// Returns the address of a database behind the proxy. `sslmode` is the only parameter.
@@ -77,11 +85,17 @@ impl Gate {
     pub fn came(&self) -> usize {
         self.came.load(Ordering::Relaxed)
     }
+
+    /// Returns how often a client has sent something after an answer of the server, or as the first.
+    pub fn turns(&self) -> usize {
+        self.turns.load(Ordering::Relaxed)
+    }
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream) {
+fn copy(mut from: TcpStream, mut to: TcpStream, count: impl Fn()) {
     let mut buffer = [0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
+        count();
         if to.write_all(&buffer[..read]).is_err() {
             break;
         }

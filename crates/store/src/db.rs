@@ -173,6 +173,12 @@ impl<'c> Db<'c> {
         self.connection.run(sql, params)
     }
 
+    /// Runs a statement once for each row of parameters, in order, and returns the counts of [`Db::run`]. On PostgreSQL,
+    /// many rows take one round trip.
+    pub(super) fn run_for_each(&self, sql: Sql, rows: &[Vec<Value<'_>>]) -> Result<Vec<u64>> {
+        self.connection.run_for_each(sql, rows)
+    }
+
     /// Runs an INSERT that ends with `RETURNING id`, and returns the new row's id.
     pub(super) fn insert(&self, sql: Sql, params: &[Value<'_>]) -> Result<i64> {
         self.single(sql, params, |row| row.get(0))

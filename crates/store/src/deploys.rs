@@ -173,35 +173,43 @@ pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     db.one(sql, params![source], |row| row.get(0))
 }
 
-/// Stores a file's row. The path then belongs to this location.
-pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
-    let (applied_blob, applied_mode, applied_link) = file.applied.columns();
-    let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
-    let (targets, module_ids) = (list(&file.targets), list(&file.module_ids));
-    let stat = |f: fn(&Stat) -> i64| file.stat.as_ref().map(f);
-    let (size, inode) = (stat(|stat| stat.size), stat(|stat| stat.inode));
-    let (mtime, ctime) = (stat(|stat| stat.mtime), stat(|stat| stat.ctime));
-    let columns = params![
-        machine,
-        file.path,
-        file.place,
-        file.root,
-        targets,
-        module_ids,
-        file.block,
-        file.written,
-        applied_blob,
-        applied_mode,
-        applied_link,
-        pristine_blob,
-        pristine_mode,
-        pristine_link,
-        size,
-        mtime,
-        ctime,
-        inode,
-        file.pristine_attributes,
-    ];
+/// Stores the rows of files. Their paths then belong to these locations.
+pub fn put(db: &Db<'_>, machine: &str, files: &[Deployed]) -> Result<()> {
+    let lists: Vec<_> = files.iter().map(|file| (list(&file.targets), list(&file.module_ids))).collect();
+    let images: Vec<_> = files.iter().map(|file| (file.applied.columns(), file.pristine.columns())).collect();
+    let stat = |file: &Deployed| file.stat.as_ref().map(|stat| [stat.size, stat.mtime, stat.ctime, stat.inode]);
+    let stats: Vec<[Option<i64>; 4]> =
+        files.iter().map(|file| stat(file).map_or([None; 4], |stat| stat.map(Some))).collect();
+    let rows: Vec<_> = files
+        .iter()
+        .zip(&lists)
+        .zip(&images)
+        .zip(&stats)
+        .map(|(((file, lists), (applied, pristine)), stat)| {
+            params![
+                machine,
+                file.path,
+                file.place,
+                file.root,
+                lists.0,
+                lists.1,
+                file.block,
+                file.written,
+                applied.0,
+                applied.1,
+                applied.2,
+                pristine.0,
+                pristine.1,
+                pristine.2,
+                stat[0],
+                stat[1],
+                stat[2],
+                stat[3],
+                file.pristine_attributes,
+            ]
+            .to_vec()
+        })
+        .collect();
     // Do not combine the two statements with DO UPDATE. Such a statement can change columns with foreign keys, so SQLite
     // first copies the pages that it changes to a temporary file: 80 MB for 7,000 new files.
     let insert = sql!(
@@ -211,24 +219,23 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
          ON CONFLICT (machine, path) DO NOTHING"
     );
-    if db.run(insert, columns)? == 0 {
-        let update = sql!(
-            "UPDATE deployed SET
-               place_id = ?3, root = ?4, targets = ?5, module_ids = ?6, block = ?7, written = ?8,
-               applied_blob = ?9, applied_mode = ?10, applied_link = ?11, pristine_blob = ?12, pristine_mode = ?13,
-               pristine_link = ?14, size = ?15, mtime = ?16, ctime = ?17, inode = ?18, pristine_attributes = ?19
-              WHERE machine = ?1 AND path = ?2"
-        );
-        db.run(update, columns)?;
-    }
-    Ok(())
+    let inserted = db.run_for_each(insert, &rows)?;
+    let update = sql!(
+        "UPDATE deployed SET
+           place_id = ?3, root = ?4, targets = ?5, module_ids = ?6, block = ?7, written = ?8,
+           applied_blob = ?9, applied_mode = ?10, applied_link = ?11, pristine_blob = ?12, pristine_mode = ?13,
+           pristine_link = ?14, size = ?15, mtime = ?16, ctime = ?17, inode = ?18, pristine_attributes = ?19
+          WHERE machine = ?1 AND path = ?2"
+    );
+    let known: Vec<_> = rows.into_iter().zip(inserted).filter(|(_, count)| *count == 0).map(|(row, _)| row).collect();
+    db.run_for_each(update, &known).map(drop)
 }
 
-/// Removes a path from a location. Other locations are not affected.
-pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
+/// Removes paths from a location. Other locations are not affected.
+pub fn forget(db: &Db<'_>, machine: &str, place: i64, paths: &[&str]) -> Result<()> {
     let sql = sql!("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3");
-    db.run(sql, params![machine, path, place])?;
-    Ok(())
+    let rows: Vec<_> = paths.iter().map(|path| params![machine, *path, place].to_vec()).collect();
+    db.run_for_each(sql, &rows).map(drop)
 }
 
 /// Returns the locations that contain files of a source, to name them in a message.

@@ -189,7 +189,7 @@ fn claim_below(ground: &Ground, root: &Path, keys: &Path, pristine: impl FnOnce(
             pristine_attributes: None,
             stat: None,
         };
-        deploys::put(db, &machine, &row)
+        deploys::put(db, &machine, std::slice::from_ref(&row))
     });
     written.expect("a row");
 }

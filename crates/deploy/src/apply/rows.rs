@@ -20,10 +20,14 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
     context.store.write(|db| {
+        let (mut kept, mut forgotten) = (Vec::new(), Vec::new());
+        // If nothing else was deployed on this machine, no path belongs to another location.
+        let has_others = deploys::places_on(db, machine)?.iter().any(|(id, _)| *id != place);
         for ((file, change), stat) in journal.files.iter().zip(&work.changes).zip(stats) {
             let known = match work.rows.get(&file.path) {
                 Some(row) => Some(row.clone()),
-                None => deploys::at(db, machine, &file.path)?,
+                None if has_others => deploys::at(db, machine, &file.path)?,
+                None => None,
             };
             let (pristine, pristine_attributes) = known.map_or_else(
                 || (file.before.clone(), file.attributes.clone()),
@@ -31,11 +35,11 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
             );
             let nothing_is_left = file.after == Image::Absent && pristine == Image::Absent;
             if change.keep == Keep::Nobody || nothing_is_left {
-                deploys::forget(db, machine, place, &file.path)?;
+                forgotten.push(file.path.as_str());
                 continue;
             }
             let stat = stat.filter(|stat| disk::tells_changes(stat, now));
-            let row = Deployed {
+            kept.push(Deployed {
                 path: file.path.clone(),
                 place,
                 root: file.root.clone(),
@@ -47,8 +51,7 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
                 pristine,
                 pristine_attributes,
                 stat,
-            };
-            deploys::put(db, machine, &row)?;
+            });
         }
         let claims = journal.files.iter().skip(work.changes.len());
         for (file, row) in claims.zip(work.row_changes.iter().filter_map(|change| match change {
@@ -63,8 +66,10 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
             let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
             let (applied, pristine) = (file.after.clone(), file.after.clone());
             let written = file.keep == Keep::Written;
-            deploys::put(db, machine, &Deployed { place, written, applied, pristine, stat, ..row.clone() })?;
+            kept.push(Deployed { place, written, applied, pristine, stat, ..row.clone() });
         }
+        deploys::put(db, machine, &kept)?;
+        deploys::forget(db, machine, place, &forgotten)?;
         write_row_changes(db, machine, place, &work.row_changes)?;
         let open = journal.files.iter().any(undo::leaves_work);
         snapshots::finish(db, journal.id, State::Applied, (!open).then_some(now))?;
@@ -75,17 +80,19 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
 
 /// Updates the rows of files that stay unchanged on disk.
 pub fn write_row_changes(db: &Db<'_>, machine: &str, place: i64, row_changes: &[RowChange]) -> Result<()> {
+    let (mut kept, mut forgotten) = (Vec::new(), Vec::new());
     for change in row_changes {
         match change {
             RowChange::Claim(..) => {}
-            RowChange::Keep(row) => deploys::put(db, machine, row)?,
+            RowChange::Keep(row) => kept.push(row.clone()),
             RowChange::Follow(row, bytes) => {
                 let Image::File { sha256, mode, .. } = row.applied else { continue };
                 let applied = Image::File { blob: blobs::put_known(db, &sha256, bytes)?, sha256, mode };
-                deploys::put(db, machine, &Deployed { applied, ..row.clone() })?;
+                kept.push(Deployed { applied, ..row.clone() });
             }
-            RowChange::Forget(path) => deploys::forget(db, machine, place, path)?,
+            RowChange::Forget(path) => forgotten.push(path.as_str()),
         }
     }
-    Ok(())
+    deploys::put(db, machine, &kept)?;
+    deploys::forget(db, machine, place, &forgotten)
 }

@@ -101,6 +101,14 @@ impl<'c> Link<'c> {
         }
     }
 
+    /// Implements [`Db::run_for_each`](crate::Db::run_for_each).
+    pub(crate) fn run_for_each(self, sql: Sql, rows: &[Vec<Value<'_>>]) -> Result<Vec<u64>> {
+        match self {
+            Self::Sqlite(connection) => rows.iter().map(|row| sqlite::run(connection, sql, row)).collect(),
+            Self::Postgres(connection) => postgres::run_for_each(connection, sql, rows),
+        }
+    }
+
     /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
     pub(crate) fn in_transaction(self, intent: Intent, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         match self {

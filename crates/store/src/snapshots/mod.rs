@@ -42,35 +42,40 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
            before_blob, before_mode, before_link, after_blob, after_mode, after_link, keep, before_attributes)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"
     );
-    for (seq, file) in (0_i64..).zip(files) {
-        let (before_blob, before_mode, before_link) = file.before.columns();
-        let (after_blob, after_mode, after_link) = file.after.columns();
-        let keep = file.keep.word();
-        let (targets, module_ids) = (list(&file.targets), list(&file.module_ids));
-        let columns = params![
-            id,
-            seq,
-            new.place,
-            file.path,
-            file.root,
-            file.op,
-            targets,
-            module_ids,
-            file.block,
-            before_blob,
-            before_mode,
-            before_link,
-            after_blob,
-            after_mode,
-            after_link,
-            keep,
-            file.attributes
-        ];
-        db.run(sql, columns)?;
-    }
-    for folder in folders {
-        db.run(sql!("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)"), params![id, folder])?;
-    }
+    let columns = |(seq, file): (i64, &File)| (seq, list(&file.targets), list(&file.module_ids), file.keep.word());
+    let columns: Vec<_> = (0..).zip(files).map(columns).collect();
+    let images: Vec<_> = files.iter().map(|file| (file.before.columns(), file.after.columns())).collect();
+    let rows: Vec<_> = files
+        .iter()
+        .zip(&columns)
+        .zip(&images)
+        .map(|((file, columns), (before, after))| {
+            params![
+                id,
+                columns.0,
+                new.place,
+                file.path,
+                file.root,
+                file.op,
+                columns.1,
+                columns.2,
+                file.block,
+                before.0,
+                before.1,
+                before.2,
+                after.0,
+                after.1,
+                after.2,
+                columns.3,
+                file.attributes
+            ]
+            .to_vec()
+        })
+        .collect();
+    db.run_for_each(sql, &rows)?;
+    let sql = sql!("INSERT INTO snapshot_folder (snapshot_id, path) VALUES (?1, ?2)");
+    let rows: Vec<_> = folders.iter().map(|folder| params![id, *folder].to_vec()).collect();
+    db.run_for_each(sql, &rows)?;
     Ok(id)
 }
 

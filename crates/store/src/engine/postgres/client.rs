@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::Stream;
+use futures_util::future::try_join_all;
 use postgres::types::{ToSql, Type};
 use postgres::{Error, Row, SimpleQueryMessage, Statement};
 use tokio::runtime::{Builder, Runtime};
@@ -147,6 +148,16 @@ impl Client {
 
     pub(super) fn execute_typed(&mut self, text: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<u64, Error> {
         self.line.block_on(self.client.execute_typed(text, params))
+    }
+
+    /// Executes a statement once for each row of parameters. All rows are sent before the first answer is awaited. Returns
+    /// the first error.
+    pub(super) fn execute_for_each(
+        &mut self,
+        statement: &Statement,
+        rows: &[Vec<&(dyn ToSql + Sync)>],
+    ) -> Result<Vec<u64>, Error> {
+        self.line.block_on(try_join_all(rows.iter().map(|row| self.client.execute(statement, row))))
     }
 
     /// Runs statements without parameters, and returns their answers.

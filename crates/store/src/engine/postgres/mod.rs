@@ -34,5 +34,5 @@ pub(super) use errors::is_violated;
 pub(super) use lock::{SessionLock, Stamp, lock_events, lock_project};
 pub(super) use passwords::read_with as read_passwords_with;
 pub(super) use pool::Pooled;
-pub(super) use rows::{Row, one, run, stream};
+pub(super) use rows::{Row, one, run, run_for_each, stream};
 pub(super) use transaction::{allow_long, in_transaction, version};

@@ -11,6 +11,9 @@ use crate::engine::value::FromValue;
 use crate::engine::{Sql, Value};
 use mcpkg_base::error::{Error, Result};
 
+/// The maximum number of rows that are sent before their answers are awaited.
+const PIPELINED: usize = 500;
+
 type Failure = Box<dyn StdError + Sync + Send>;
 
 /// A row from PostgreSQL.
@@ -150,4 +153,20 @@ pub(in crate::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<
     let changed = connection.run(sql, |client, statement| statement.execute(client, params))?;
     connection.add_changed(changed);
     Ok(changed)
+}
+
+/// Implements [`crate::Db::run_for_each`]. Call it only in a transaction: if the connection is lost, some of the rows may
+/// have been written, and are not written again.
+pub(in crate::engine) fn run_for_each(connection: &Connection, sql: Sql, rows: &[Vec<Value<'_>>]) -> Result<Vec<u64>> {
+    let mut counts = Vec::with_capacity(rows.len());
+    let (alone, many) = rows.split_at(rows.len().min(1));
+    for row in alone {
+        counts.push(run(connection, sql, row)?);
+    }
+    for rows in many.chunks(PIPELINED) {
+        let changed = connection.run(sql, |client, statement| statement.execute_for_each(client, rows))?;
+        connection.add_changed(changed.iter().sum());
+        counts.extend(changed);
+    }
+    Ok(counts)
 }

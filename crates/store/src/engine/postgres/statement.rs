@@ -88,6 +88,17 @@ impl Statement {
             Statement::Prepared(prepared) => client.execute(prepared, &bound(params)),
         }
     }
+
+    /// Executes the statement once for each row of parameters. If it is prepared, all rows are sent at once.
+    pub(super) fn execute_for_each(&self, client: &mut Client, rows: &[Vec<Value<'_>>]) -> Result<Vec<u64>, Error> {
+        match self {
+            Statement::Text(_) => rows.iter().map(|row| self.execute(client, row)).collect(),
+            Statement::Prepared(prepared) => {
+                let rows: Vec<_> = rows.iter().map(|row| bound(row)).collect();
+                client.execute_for_each(prepared, &rows)
+            }
+        }
+    }
 }
 
 fn bound<'p>(params: &'p [Value<'p>]) -> Vec<&'p (dyn ToSql + Sync)> {
