@@ -75,14 +75,17 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a body to a pipe, with the data unchanged.
+    /// Writes a body to a pipe, with the data unchanged. For an empty table, a note goes to stderr.
     fn in_pipe(&self, body: Body) -> Result<()> {
         match body {
             Body::Sentence(text) => self.print(&format!("{text}\n")),
             // A prompt is written byte for byte.
             Body::Text(text) => write_raw(text.as_bytes()),
             Body::Media(media) => write_raw(&media.bytes),
-            Body::Table(table) if table.rows.is_empty() => Ok(()),
+            Body::Table(table) if table.rows.is_empty() => {
+                self.nothing(&table.empty);
+                Ok(())
+            }
             Body::Table(table) => self.print(&present::separated(&table, false)),
             Body::Diff(text) => self.write(&StyledText::diff(&text)),
             Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.in_pipe(body)),
@@ -108,9 +111,7 @@ impl Output {
                 .hint("write the bytes to a file with `-o FILE`, or to a pipe"));
             }
             Body::Table(table) if table.rows.is_empty() => {
-                if !self.quiet {
-                    self.note(&StyledText::plain(format!("{}\n", table.empty)));
-                }
+                self.nothing(&table.empty);
                 StyledText::default()
             }
             Body::Table(table) => {
@@ -134,6 +135,13 @@ impl Output {
                 heading.and(self.on_terminal(present::relative(*body, &folder))?)
             }
         })
+    }
+
+    /// Writes to stderr that a table is empty. Stdout stays empty, for scripts.
+    fn nothing(&self, note: &str) {
+        if !self.quiet && !note.is_empty() {
+            self.note(&StyledText::plain(format!("{note}\n")));
+        }
     }
 
     /// Writes a failure to stderr: as JSON with `--json`, else as text. Writes nothing if the failure is a closed pipe.

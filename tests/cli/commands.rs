@@ -305,3 +305,25 @@ fn the_last_change_is_shown_and_what_can_be_restored() {
     error: Prompt 'q' does not exist in project 'p'
     ");
 }
+
+#[test]
+fn an_empty_list_says_so_also_in_a_pipe() {
+    let scratch = Scratch::with_project();
+    let mut empty = Vec::new();
+    for entry in mcpkg::DOMAINS.operations().filter(|entry| entry.faces.shell() && entry.cli.ends_with(&["list"])) {
+        let Some(lists) = entry.lists else { continue };
+        let ran = scratch.run(&[&["--json"], entry.cli].concat());
+        let printed: serde_json::Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{ran}"));
+        // Some lists need a workspace, and some are never empty.
+        if !printed[lists].as_array().or_else(|| printed["data"][lists].as_array()).is_some_and(Vec::is_empty) {
+            continue;
+        }
+        let ran = scratch.run(entry.cli);
+        assert!(ran.status == 0 && ran.stdout.is_empty() && ran.stderr.len() > 5, "{:?}\n{ran}", entry.cli);
+        let quiet = scratch.run(&[&["-q"], entry.cli].concat());
+        assert!(quiet.stdout.is_empty() && quiet.stderr.is_empty(), "{:?}\n{quiet}", entry.cli);
+        empty.push(entry.cli[0]);
+    }
+    assert!(empty.len() > 10 && ["passkey", "access", "prompt"].iter().all(|name| empty.contains(name)), "{empty:?}");
+}

@@ -85,6 +85,7 @@ fn searches_are_ranked_and_stay_in_the_project() {
     status: 0
     --- stdout
     --- stderr
+    No matches for '"(* OR'
     "#);
     assert_snapshot!(scratch.run(&["search", "***"]), @r#"
     status: 2

@@ -141,6 +141,7 @@ fn a_skill_that_breaks_a_rule_is_not_stored() {
     status: 0
     --- stdout
     --- stderr
+    Project 'p' has no skills
     "#);
     #[cfg(unix)]
     {

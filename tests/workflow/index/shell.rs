@@ -24,6 +24,7 @@ fn commands_are_found_and_shown() {
     status: 0
     --- stdout
     --- stderr
+    No command matches 'kangaroo'
     "#);
     assert_snapshot!(scratch.run(&["command", "show", "mcpkg", "prompt", "list"]), @r#"
     status: 0

@@ -55,12 +55,12 @@ impl Operation for Add {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        names::check("Passkey", &self.name)?;
         // Refuse to run in a console. Otherwise, a session could make itself a passkey that outlives the session.
         if context.caller != Caller::Shell || context.confirmation != Confirmation::Ask {
             return Err(Error::new(Code::TerminalRequired, "A passkey can be added only at a terminal")
                 .hint(format!("run `mcpkg passkey add {}` at a terminal of the server, without --yes", self.name)));
         }
-        names::check("Passkey", &self.name)?;
         let site = Site::parse(&self.url)?;
         check_free(&context.approved, &self.name)?;
         let link = Invitation::link(context, &self.name, &site)?;
