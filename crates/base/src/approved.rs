@@ -287,7 +287,7 @@ fn remove_begun(folder: &Path) {
 
 /// Reads a record. A damaged record counts as missing.
 fn read(path: &Path) -> Result<Option<Value>> {
-    match file::read_own(path, file::TEXT) {
+    match file::read_directly(path, file::TEXT) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(disk::failed("read", path, error)),

@@ -94,9 +94,10 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_sized(file, metadata.len(), limit)
 }
 
-/// Like [`read`], for files in folders that only this user can write to. Such folders contain no devices, which react
-/// to being opened, so the kind is checked only after opening.
-pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
+/// Like [`read`], but checks the kind of file only after opening it. This saves a look at the path, and is meant for paths
+/// that cannot lead to a device, which reacts to being opened: the path was just found to be a regular file, or is in a
+/// folder that only this user can write to.
+pub fn read_directly(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
 }
@@ -140,7 +141,8 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
 
 /// Reads one of the kernel's files, such as those in /proc, as UTF-8 text. Systems without them report `NotFound`.
 pub fn read_kernel(path: &Path) -> Result<String> {
-    String::from_utf8(read_own(path, TEXT)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+    String::from_utf8(read_directly(path, TEXT)?)
+        .map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Reads a secret from a regular file of at most `limit` bytes, as UTF-8 text. Only the owner may have access to the

@@ -80,9 +80,15 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
 
 /// Returns what is at a path, without following a link.
 pub fn look(path: &Path) -> Result<PathState> {
-    let Some(metadata) = metadata(path)? else {
-        return Ok(PathState::Absent);
-    };
+    match metadata(path)? {
+        Some(metadata) => look_at(path, &metadata, None),
+        None => Ok(PathState::Absent),
+    }
+}
+
+/// Like [`look`], for a path with known metadata. If the file has the bytes that are `expected`, their SHA-256 is not
+/// computed again.
+pub fn look_at(path: &Path, metadata: &Metadata, expected: Option<(&[u8], &Sha)>) -> Result<PathState> {
     if metadata.is_symlink() {
         let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
         // A link whose target is not valid UTF-8 could not be restored.
@@ -91,8 +97,16 @@ pub fn look(path: &Path) -> Result<PathState> {
     if !metadata.is_file() {
         return Ok(PathState::Other);
     }
-    let bytes = read(path)?;
-    Ok(PathState::File { sha256: sha256::of(&bytes), bytes, mode: mode(&metadata) })
+    let bytes = match file::read_directly(path, file::WHOLE) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PathState::Absent),
+        Err(error) => return Err(failed("read", path, error)),
+    };
+    let sha256 = match expected {
+        Some((same, sha256)) if *same == *bytes => *sha256,
+        _ => sha256::of(&bytes),
+    };
+    Ok(PathState::File { sha256, bytes, mode: mode(metadata) })
 }
 
 /// Reads a file. Follows links.
@@ -330,6 +344,22 @@ mod tests {
         assert_eq!(executable(0o644, true), 0o755);
         assert_eq!(executable(0o600, true), 0o700);
         assert_eq!(executable(0o755, false), 0o644);
+    }
+
+    #[test]
+    fn a_file_with_the_expected_bytes_is_not_hashed() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let path = scratch.path().join("file");
+        fs::write(&path, "new").expect("a file");
+        let metadata = metadata(&path).expect("it can be looked at").expect("it exists");
+        let hash = |expected: &[u8]| {
+            let found = look_at(&path, &metadata, Some((expected, &[7; 32]))).expect("a file");
+            found.sha256().copied()
+        };
+        assert_eq!(hash(b"new"), Some([7; 32]));
+        assert_eq!(hash(b"old"), Some(sha256::of("new")));
+        fs::remove_file(&path).expect("it goes");
+        assert_eq!(look_at(&path, &metadata, None).expect("nothing"), PathState::Absent);
     }
 
     #[cfg(unix)]

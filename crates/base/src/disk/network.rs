@@ -35,7 +35,7 @@ const NETWORK: &[&str] = &[
 /// system does not report it.
 pub fn network_of(path: &Path) -> Option<String> {
     let (major, minor) = platform::device(&std::fs::metadata(path).ok()?)?;
-    let mounts = file::read_own(Path::new("/proc/self/mountinfo"), file::TEXT).ok()?;
+    let mounts = file::read_directly(Path::new("/proc/self/mountinfo"), file::TEXT).ok()?;
     network_in(&String::from_utf8_lossy(&mounts), major, minor).map(str::to_owned)
 }
 

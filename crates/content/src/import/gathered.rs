@@ -21,8 +21,10 @@ use mcpkg_core::op::Context;
 use mcpkg_store::links::{Link, Target};
 
 /// The findings of an audit in files that an import stores or would store.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Audited {
+    /// What the import changes in the project. `None` if there is no project yet, or if files were left out.
+    pub plan: Option<Plan>,
     pub report: Report,
     /// The critical findings in files that were left out.
     pub left_out: Report,
@@ -62,17 +64,23 @@ impl Gathered {
     }
 
     /// Like [`Gathered::of`], and also audits the files that the project does not have yet. Unless `accepts` is set,
-    /// files with critical findings are left out. If one file of a skill is left out, so is the whole skill.
+    /// files with critical findings are left out. If one file of a skill is left out, so is the whole skill. `is_whole` says
+    /// whether the whole tree was read.
     pub fn audited(
         mut recognised: Recognised,
         secrets: Secrets,
-        update: Update,
-        accepts: bool,
+        (update, is_whole, accepts): (Update, bool, bool),
         context: &Context,
     ) -> Result<(Self, Audited)> {
         // An audit takes longer than everything else, so find out first what would be stored.
         let gathered = Self::of(recognised.clone(), secrets.clone())?;
-        let written = gathered.written(update, context)?;
+        let plan = match gathered.content(is_whole, update).plan(context, None) {
+            Ok(plan) => Some(plan),
+            // The project does not exist yet.
+            Err(error) if matches!(error.code(), Code::NotFound | Code::NoProject) => None,
+            Err(error) => return Err(error),
+        };
+        let written = gathered.written(plan.as_ref());
         let mut report = Report::default();
         for (file, _) in recognised.files.iter().filter(|(file, _)| written.contains(&file.relative)) {
             context.unless_cancelled()?;
@@ -81,34 +89,28 @@ impl Gathered {
         let report = ignored::without_harmless(report, context);
         let critical: BTreeSet<String> = report.critical().map(|finding| finding.path.clone()).collect();
         if accepts || critical.is_empty() {
-            return Ok((gathered, Audited { report, ..Audited::default() }));
+            return Ok((gathered, Audited { plan, report, ..Audited::default() }));
         }
         let left_out = recognised.leave_out(&critical);
         let is_left = |path: &String| left_out.contains(path);
         let audited = Audited {
             report: report.filtered(|finding| !is_left(&finding.path)),
             left_out: report.filtered(|finding| is_left(&finding.path) && critical.contains(&finding.path)),
+            plan: None,
         };
         Ok((Self::of(recognised, secrets)?, audited))
     }
 
     /// Returns the paths of the files from which an import would store something.
-    fn written(&self, update: Update, context: &Context) -> Result<HashSet<String>> {
-        let plan = match self.content(true, update).plan(context) {
-            Ok(plan) => Some(plan),
-            // The project does not exist yet.
-            Err(error) if matches!(error.code(), Code::NotFound | Code::NoProject) => None,
-            Err(error) => return Err(error),
-        };
-        let is_written = |at: usize| plan.as_ref().is_none_or(|plan| plan.actions[at].is_written());
+    fn written(&self, plan: Option<&Plan>) -> HashSet<String> {
+        let is_written = |at: usize| plan.is_none_or(|plan| plan.actions[at].is_written());
         let items = self.items.iter().enumerate().filter(|(at, _)| is_written(*at)).map(|(_, item)| item.path.clone());
-        let is_changed =
-            |at: usize| plan.as_ref().is_none_or(|plan| !matches!(plan.of_servers[at], servers::Action::Unchanged));
+        let is_changed = |at: usize| plan.is_none_or(|plan| !matches!(plan.of_servers[at], servers::Action::Unchanged));
         let servers = self.servers.iter().enumerate().filter(|(at, _)| is_changed(*at));
         let mut written: HashSet<String> = items.chain(servers.map(|(_, found)| found.file.clone())).collect();
         let same = self.account.same.iter().filter(|same| written.contains(&same.of)).map(|same| same.path.clone());
         written.extend(same.collect::<Vec<_>>());
-        Ok(written)
+        written
     }
 
     /// Counts by kind what a merge changes in the project. Without a plan, counts everything that was gathered.

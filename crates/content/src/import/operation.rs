@@ -133,7 +133,8 @@ impl Operation for Import {
         // them below.
         let accepts = self.dry_run || context.confirmation == Confirmation::Ask;
         let update = Update::from(self.update);
-        let (gathered, audited) = Gathered::audited(recognised, secrets, update, accepts, project.context())?;
+        let how = (update, self.only.is_empty(), accepts);
+        let (gathered, mut audited) = Gathered::audited(recognised, secrets, how, project.context())?;
         let (items, servers, account) = (&gathered.items, &gathered.servers, &gathered.account);
         // With `--only`, a missing SKILL.md is fine: the files may belong to a skill that already exists.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
@@ -144,7 +145,7 @@ impl Operation for Import {
 
         let mut unrecorded = Vec::new();
         let plan = if self.dry_run {
-            content.plan(context)?
+            content.plan(context, audited.plan.take())?
         } else {
             if context.is_cancelled() {
                 return Err(recognise::cancelled());
@@ -153,7 +154,7 @@ impl Operation for Import {
                 let question = "Import these files although they have critical audit findings?";
                 (context.ask)(Body::lines(audited::lines(&audited.report)), question)?;
             }
-            let written = content.write(project.made()?, &self.subject());
+            let written = content.write(project.made()?, &self.subject(), audited.plan.take());
             let plan = written.map_err(|error| project.taken_back(error))?;
             unrecorded = ignored::accept(audited.report.findings.iter(), project.context());
             plan

@@ -148,7 +148,7 @@ impl Comparing<'_> {
             self.as_it_shall_be(row, output);
             return Ok(());
         }
-        let found = disk::look(path)?;
+        let found = disk::look_at(path, &metadata, Some((&*output.bytes, &output.sha256)))?;
         match &found {
             PathState::Other => Err(in_the_way(path)),
             PathState::Absent => {

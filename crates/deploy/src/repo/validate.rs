@@ -123,7 +123,9 @@ impl Candidate<'_> {
                 json!({"field": "allowed-tools", "expected": "Bash(...)", "error": why}),
             ));
         }
-        let runs = text.split("!`").skip(1).any(|rest| rest.split('\n').next().is_some_and(|line| line.contains('`')));
+        // Most texts have none, and `contains` finds that out much faster than `split`.
+        let runs = text.contains("!`")
+            && text.split("!`").skip(1).any(|rest| rest.split('\n').next().is_some_and(|line| line.contains('`')));
         Ok((runs && !said.contains("Bash")).then(|| {
             format!(
                 "Module `{}`: `{path}` runs a shell command, but `allowed-tools` in its front matter does not include `Bash(...)`",

@@ -46,7 +46,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &Has
         context.store = Store::open(&database)?;
     }
     let context = wish.context(&context);
-    let (gathered, _) = gather(&context, wish, is_by_person)?;
+    let (gathered, audited) = gather(&context, wish, is_by_person)?;
     if gathered.digest()? != found.gathered.digest()? {
         return Err(changed_meanwhile());
     }
@@ -60,7 +60,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, allowed: &Has
     }
     // No other deploy may run between this import and this deploy.
     let right = apply::begin(&context)?;
-    gathered.content(false, Update::IfNewer).write(&context, &wish.folder.to_string_lossy())?;
+    gathered.content(false, Update::IfNewer).write(&context, &wish.folder.to_string_lossy(), audited.plan)?;
     let prepared = Prepared::again(&context, &wish.choice(), Checkouts::default())?;
     if digest(&prepared.plan) != digest(found.plan()) {
         return Err(Error::new(Code::PlanChanged, "The plan changed since it was shown, so no file was written")

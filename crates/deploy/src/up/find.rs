@@ -100,11 +100,11 @@ impl Found {
             None => (Vec::new(), Report::default()),
         };
         // With --yes, nobody can accept critical findings, so files with them are left out.
-        let (gathered, audit) = gather(&copy, wish, context.confirmation != Confirmation::Given)?;
+        let (gathered, mut audit) = gather(&copy, wish, context.confirmation != Confirmation::Given)?;
         let content = gathered.content(false, Update::IfNewer);
-        let plan = content.plan(&copy)?;
+        let plan = content.plan(&copy, audit.plan.take())?;
         let (groups, imports_nothing) = (gathered.groups(Some(&plan)), plan.is_empty());
-        content.write(&copy, "")?;
+        content.write(&copy, "", Some(plan))?;
         let prepared = Prepared::new(&copy, &wish.choice())?;
         let (mut outgoing, mut needs) = (Report::default(), HashMap::new());
         for change in &prepared.plan.changes {
@@ -318,7 +318,7 @@ pub(super) fn gather(context: &Context, wish: &Wish, accepts: bool) -> Result<(G
     let found = find::find(std::slice::from_ref(&wish.folder), false, context)?;
     let mut recognised = recognise::recognise(found, &choice, context)?;
     leave_out_deployed(context, wish, &mut recognised)?;
-    Gathered::audited(recognised, Secrets::default(), Update::IfNewer, accepts, context)
+    Gathered::audited(recognised, Secrets::default(), (Update::IfNewer, false, accepts), context)
 }
 
 /// Leaves out what deploys wrote in the folder: whole files, and blocks and entries in the user's files.

@@ -27,7 +27,8 @@ pub struct NewContent {
     /// The XXH3 of the bytes.
     pub(crate) checksum: u64,
     is_text: bool,
-    names_servers: bool,
+    /// See [`NewContent::names_servers`]. `None` if the content is in memory, where it is searched on request.
+    names_servers: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -125,7 +126,10 @@ impl NewContent {
     /// Whether the content has one of the words by which configurations of MCP servers are found. Other files may
     /// contain such a word too. Files without one need not be searched for servers.
     pub fn names_servers(&self) -> bool {
-        self.names_servers
+        match (&self.holder, self.names_servers) {
+            (Holder::Memory(bytes), None) => ServerWords::are_in(bytes),
+            (_, known) => known.unwrap_or(true),
+        }
     }
 
     /// Returns the same content, after its file was moved to `path`.
@@ -203,17 +207,20 @@ impl NewContent {
             sha256: survey.sha256(),
             checksum: survey.checksum.digest(),
             is_text: survey.text.so_far(),
-            names_servers: survey.words.seen,
+            names_servers: Some(survey.words.seen),
         }
     }
 
     /// Like [`Self::surveyed`], for bytes in memory with a known checksum.
     fn in_memory(holder: Holder, bytes: &[u8], checksum: u64) -> Self {
-        let (mut text, mut words) = (Text::default(), ServerWords::default());
+        let mut text = Text::default();
         text.add(bytes);
-        words.add(bytes);
+        let names_servers = match holder {
+            Holder::Memory(_) => None,
+            _ => Some(ServerWords::are_in(bytes)),
+        };
         let (size, sha256) = (bytes.len() as u64, sha256::of(bytes));
-        Self { holder, size, sha256, checksum, is_text: text.so_far(), names_servers: words.seen }
+        Self { holder, size, sha256, checksum, is_text: text.so_far(), names_servers }
     }
 }
 

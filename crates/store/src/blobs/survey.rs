@@ -1,5 +1,9 @@
 //! Surveys content while it arrives in pieces: its size, hashes and kind.
 
+use std::sync::LazyLock;
+
+use memchr::memchr;
+use memchr::memmem::Finder;
 use xxhash_rust::xxh3::Xxh3;
 
 use mcpkg_base::sha256;
@@ -39,10 +43,10 @@ pub(super) struct ServerWords {
     end: Vec<u8>,
 }
 
-impl ServerWords {
-    /// Words in configurations of MCP servers: `ervers` (as in `mcpServers`) and the keys `mcp` and `command`. First in
-    /// UTF-8, then in UTF-16.
-    const WORDS: [&[u8]; 6] = [
+/// Words in configurations of MCP servers: `ervers` (as in `mcpServers`) and the keys `mcp` and `command`. First in UTF-8,
+/// then in UTF-16. For a small file, preparing a search takes longer than the search.
+static WORDS: LazyLock<[Finder<'static>; 6]> = LazyLock::new(|| {
+    let words: [&[u8]; 6] = [
         b"ervers",
         b"\"mcp\"",
         b"\"command\"",
@@ -50,18 +54,24 @@ impl ServerWords {
         b"\"\0m\0c\0p\0\"",
         b"\"\0c\0o\0m\0m\0a\0n\0d\0\"",
     ];
+    words.map(Finder::new)
+});
+
+impl ServerWords {
     const LONGEST: usize = 18;
+
+    /// Whether a whole content has one of the words.
+    pub(super) fn are_in(content: &[u8]) -> bool {
+        let words = if memchr(0, content).is_some() { &WORDS[..] } else { &WORDS[..3] };
+        words.iter().any(|word| word.find(content).is_some())
+    }
 
     pub(super) fn add(&mut self, piece: &[u8]) {
         if self.seen {
             return;
         }
-        let holds = |bytes: &[u8]| {
-            let words = if memchr::memchr(0, bytes).is_some() { &Self::WORDS[..] } else { &Self::WORDS[..3] };
-            words.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
-        };
         let across = [&self.end, &piece[..piece.len().min(Self::LONGEST)]].concat();
-        self.seen = (!self.end.is_empty() && holds(&across)) || holds(piece);
+        self.seen = (!self.end.is_empty() && Self::are_in(&across)) || Self::are_in(piece);
         self.end = match piece.len() < Self::LONGEST {
             true => across[across.len().saturating_sub(Self::LONGEST)..].to_vec(),
             false => piece[piece.len() - Self::LONGEST..].to_vec(),
@@ -97,7 +107,7 @@ impl Text {
             Err(error) if error.error_len().is_none() => self.cut.extend_from_slice(&rest[error.valid_up_to()..]),
             Err(_) => self.broken = true,
         }
-        self.broken |= piece.contains(&0);
+        self.broken |= memchr(0, piece).is_some();
     }
 
     /// Whether everything so far is valid and the last character is complete.

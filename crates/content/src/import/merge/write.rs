@@ -31,9 +31,17 @@ pub struct Plan {
 }
 
 impl Content<'_> {
-    /// Compares everything that the import found with the project.
-    pub fn plan(self, context: &Context) -> Result<Plan> {
-        context.read(|db, project| self.plan_in(db, project))
+    /// Compares everything that the import found with the project. If nothing has changed in the database since an
+    /// `earlier` plan for the same content, returns that plan.
+    pub fn plan(self, context: &Context, earlier: Option<Plan>) -> Result<Plan> {
+        context.read(|db, project| self.current(db, project, earlier))
+    }
+
+    fn current(self, db: &Db<'_>, project: &Project, earlier: Option<Plan>) -> Result<Plan> {
+        match earlier {
+            Some(plan) if plan.project == *project && plan.newest == events::newest(db)? => Ok(plan),
+            _ => self.plan_in(db, project),
+        }
     }
 
     fn plan_in(self, db: &Db<'_>, project: &Project) -> Result<Plan> {
@@ -49,8 +57,8 @@ impl Content<'_> {
 
     /// Writes either everything or nothing. The plan is made and the content is stored before the transaction, without
     /// locking the database, so others can write during these steps.
-    pub fn write(self, context: &Context, subject: &str) -> Result<Plan> {
-        let plan = self.plan(context)?;
+    pub fn write(self, context: &Context, subject: &str, earlier: Option<Plan>) -> Result<Plan> {
+        let plan = self.plan(context, earlier)?;
         self.refuse_conflicts(&plan)?;
         if plan.is_empty() {
             return Ok(plan);
@@ -58,8 +66,7 @@ impl Content<'_> {
         let planned = self.items.iter().zip(&plan.actions);
         let bulk = Bulk::store(context, planned, self.duplicates.contents.values(), cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
-            let is_current = plan.project == *project && plan.newest == events::newest(db)?;
-            let plan = if is_current { plan } else { self.plan_in(db, project)? };
+            let plan = self.current(db, project, Some(plan))?;
             self.refuse_conflicts(&plan)?;
             let items: Vec<&Item> = self.items.iter().collect();
             let total = items.len() as u64;

@@ -72,18 +72,25 @@ struct Loaded<'r> {
 impl<'p> Files<'p> {
     /// Returns the files of a plan, before or after it is applied.
     pub(super) fn at(prepared: &'p Prepared, when: When) -> Self {
-        let changes = prepared.plan.changes.iter().map(|change| (change.path.as_path(), change));
-        let planned = changes.clone().map(|(path, _)| path).collect();
-        let changes = changes.filter(|_| when == When::After).collect();
-        Self {
+        let files = Self {
             prepared,
-            changes,
-            when,
+            changes: HashMap::new(),
+            when: When::Now,
             folders: RealFolders::default(),
-            planned,
+            planned: prepared.plan.changes.iter().map(|change| change.path.as_path()).collect(),
             mains: HashMap::new(),
             found: HashMap::new(),
-        }
+        };
+        if when == When::After { files.deployed() } else { files }
+    }
+
+    /// Returns the files after the plan is applied. Front matter that the deploy does not change is not read again.
+    pub(super) fn deployed(mut self) -> Self {
+        self.when = When::After;
+        self.changes = self.prepared.plan.changes.iter().map(|change| (change.path.as_path(), change)).collect();
+        self.mains.retain(|path, _| !self.planned.contains(Path::new(path)));
+        self.found.clear();
+        self
     }
 
     pub(super) fn budget(&mut self, config: &TargetConfig) -> Result<Budget> {
@@ -201,7 +208,10 @@ impl<'p> Files<'p> {
         let is_wanted = |path: &Path| path.to_string_lossy().ends_with(ending);
         let mut found: Vec<PathBuf> = Vec::new();
         if self.when == When::After {
-            found.extend(outputs.keys().map(PathBuf::from).filter(|path| is_wanted(path) && path.starts_with(&top)));
+            // Compare bytes first: comparing paths part by part is slower.
+            let (paths, start) = (outputs.keys(), top.as_os_str().as_encoded_bytes());
+            let paths = paths.filter(|path| path.as_encoded_bytes().starts_with(start)).map(Path::new);
+            found.extend(paths.filter(|path| is_wanted(path) && path.starts_with(&top)).map(Path::to_path_buf));
         }
         let mut folders = vec![top.clone()];
         while let Some(folder) = folders.pop() {

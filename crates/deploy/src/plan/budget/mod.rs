@@ -33,15 +33,19 @@ pub fn lines(budgets: &[Budget]) -> String {
 
 /// Measures what each chosen target loads after the deploy, and before it.
 pub fn after(prepared: &Prepared) -> Result<Vec<Budget>> {
-    let before = of(prepared, When::Now)?;
+    let mut files = Files::at(prepared, When::Now);
+    let before = measured(prepared, &mut files)?;
     let with = |(budget, before): (Budget, &Budget)| Budget { before: Some(before.bytes()), ..budget };
-    Ok(of(prepared, When::After)?.into_iter().zip(&before).map(with).collect())
+    Ok(measured(prepared, &mut files.deployed())?.into_iter().zip(&before).map(with).collect())
 }
 
 /// Measures what each chosen target loads.
 pub fn of(prepared: &Prepared, when: When) -> Result<Vec<Budget>> {
+    measured(prepared, &mut Files::at(prepared, when))
+}
+
+fn measured(prepared: &Prepared, files: &mut Files<'_>) -> Result<Vec<Budget>> {
     let site = &prepared.site;
-    let mut files = Files::at(prepared, when);
     let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
     chosen.map(|config| files.budget(config)).collect()
 }
