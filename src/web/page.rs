@@ -61,7 +61,8 @@ impl IntoResponse for Page<'_> {
                         @if let Some((name, root)) = heading.above {
                             p.crumb { a href=[address::of(&root)] { (name) } }
                         }
-                        h1 { (heading.title) }
+                        // A question is about a command, whose line is long.
+                        h1.command[heading.title.starts_with("mcpkg ")] { (heading.title) }
                         @if !heading.rest.is_empty() { p.sub { (heading.rest) } }
                         (self.body)
                     }
@@ -91,8 +92,10 @@ impl<'t> Heading<'t> {
         }
         for (_, name, root) in ROOTS {
             let Some(rest) = title.strip_prefix(name) else { continue };
-            if let Some(rest) = rest.strip_prefix(" > ") {
-                return Self { root: Some(root.clone()), above: Some((name, root)), title: rest, rest: "" };
+            if let Some(title) = rest.strip_prefix(" > ") {
+                // The state of a run.
+                let (title, rest) = title.split_once("    ").unwrap_or((title, ""));
+                return Self { root: Some(root.clone()), above: Some((name, root)), title, rest };
             }
             if let Some(rest) = rest.strip_prefix(": ") {
                 return Self { root: Some(root), above: None, title: name, rest };
