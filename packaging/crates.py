@@ -1,8 +1,9 @@
-"""Lists what is compiled into mcpkg: `licences` prints the notices that a package must carry, `sbom` a CycloneDX list.
+"""Lists what is compiled into mcpkg, crates and the editor's script: `licences` prints the notices that a package must carry, `sbom` a CycloneDX list.
 
 cargo-about and cargo-cyclonedx do the same, and each takes minutes to build; everything is in `cargo metadata`.
 """
 
+import base64
 import hashlib
 import json
 import re
@@ -50,6 +51,20 @@ def sqlite(packages):
     return re.search(r'#define SQLITE_VERSION +"([^"]+)"', header.read_text()).group(1)
 
 
+def vendored():
+    """Returns the npm packages in the editor's script (name, version, licence, integrity), and their notices."""
+    folder = ROOT / "src/web/codemirror"
+    listed, notices = (folder / "codemirror.txt").read_text().split(f"\n{'=' * 100}\n", 1)
+    lock = json.loads((folder / "package-lock.json").read_text())["packages"]
+    found = []
+    for line in listed.strip().splitlines():
+        name, version, licence = re.fullmatch(r"(\S+) (\S+): (.+)", line).groups()
+        package = lock[f"node_modules/{name}"]
+        assert package["version"] == version, f"{name}: build.sh was not run after an update"
+        found.append((name, version, licence, package["integrity"]))
+    return found, notices
+
+
 def licences():
     packages = metadata()
     print(HEADER)
@@ -64,8 +79,12 @@ def licences():
                 text = file.read_text(errors="replace").strip()
                 texts.setdefault(re.sub(r"\s+", " ", text), (text, []))[1].append(package["name"])
     print(f"SQLite {sqlite(packages)}: public domain")
+    scripts, notices = vendored()
+    for name, version, licence, _ in scripts:
+        print(f"{name} {version} (npm): {licence}")
     for text, names in texts.values():
         print(f"\n{'=' * 100}\nOf {', '.join(sorted(set(names)))}\n\n{text}")
+    print(f"\n{'=' * 100}\n{notices.rstrip()}")
 
 
 def sbom():
@@ -88,11 +107,26 @@ def sbom():
     own = next(package for package, _ in packages if package["name"] == "mcpkg")
     others = [component(package) for package, _ in packages if package is not own]
     of_sqlite = {"type": "library", "bom-ref": "sqlite", "name": "sqlite", "version": sqlite(packages)}
+    scripts = []
+    for name, version, licence, integrity in vendored()[0]:
+        algorithm, digest = integrity.split("-", 1)
+        purl = f"pkg:npm/{name.replace('@', '%40')}@{version}"
+        scripts.append({
+            "type": "library",
+            "bom-ref": purl,
+            "name": name,
+            "version": version,
+            "licenses": [{"expression": licence}],
+            "hashes": [{"alg": algorithm.upper().replace("SHA", "SHA-"), "content": base64.b64decode(digest).hex()}],
+            "purl": purl,
+        })
     dependencies = [
         {"ref": reference(package), "dependsOn": sorted({reference(one) for one in below})} for package, below in packages
     ]
     bindings = next(each for each in dependencies if each["ref"].startswith("pkg:cargo/libsqlite3-sys@"))
     bindings["dependsOn"].append("sqlite")
+    program = next(each for each in dependencies if each["ref"] == reference(own))
+    program["dependsOn"] += [script["bom-ref"] for script in scripts]
     digest = hashlib.sha256((ROOT / "Cargo.lock").read_bytes()).hexdigest()
     bom = {
         "bomFormat": "CycloneDX",
@@ -102,8 +136,12 @@ def sbom():
             "component": component(own) | {"type": "application"},
             "properties": [{"name": "mcpkg:target", "value": TARGET}, {"name": "mcpkg:cargo-lock", "value": digest}],
         },
-        "components": [*others, of_sqlite],
-        "dependencies": [*dependencies, {"ref": "sqlite", "dependsOn": []}],
+        "components": [*others, of_sqlite, *scripts],
+        "dependencies": [
+            *dependencies,
+            {"ref": "sqlite", "dependsOn": []},
+            *({"ref": script["bom-ref"], "dependsOn": []} for script in scripts),
+        ],
     }
     print(json.dumps(bom, indent=1))
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::chart::Chart;
 use mcpkg_core::op::{Caller, Context};
 use mcpkg_core::passkey::Passkeys;
 
-use super::job::Jobs;
+use super::job::{Job, Jobs, Origin, Outcome};
 use super::live::Live;
 use super::page;
 use super::session::{Session, Sessions};
@@ -45,4 +45,15 @@ pub async fn blocking(work: impl FnOnce() -> Response + Send + 'static) -> Respo
         Ok(response) => response,
         Err(_) => page::refused(StatusCode::INTERNAL_SERVER_ERROR, "The page crashed. This is a bug in mcpkg."),
     }
+}
+
+/// Starts a job, and redirects to its page.
+pub fn start(
+    console: &Console,
+    session: &Session,
+    origin: Origin,
+    work: impl FnOnce(&Job, &Context) -> Result<Outcome> + Send + 'static,
+) -> Result<Response> {
+    let job = console.jobs.start(&console.context_of(session)?, origin, work)?;
+    Ok(Redirect::to(&format!("/job?id={}", job.id)).into_response())
 }

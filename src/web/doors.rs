@@ -39,7 +39,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
                       img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The headers of every answer.
+/// Returns the policy of a page that may also have `style` elements with this nonce.
+pub fn policy(nonce: &str) -> String {
+    POLICY.replacen("style-src 'self'", &format!("style-src 'self' 'nonce-{nonce}'"), 1)
+}
+
+/// The headers of every answer. An editor page has a [`policy`] of its own, and a script whose address has its hash may be
+/// kept.
 const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -135,7 +141,7 @@ pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: 
         Err((status, why)) => page::refused(status, why),
     };
     for (name, value) in HEADERS {
-        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        response.headers_mut().entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     response
 }

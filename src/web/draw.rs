@@ -13,6 +13,7 @@ use super::address;
 use super::at::At;
 use super::figure;
 use super::form;
+use super::item;
 use super::page::secret;
 use super::session::Session;
 use super::text::{label, line, lines, span};
@@ -113,7 +114,8 @@ impl Drawing<'_> {
                 Body::Text(text) => { (figure::text(text, &screen.figures)) }
                 Body::Diff(diff) => { (self.diff(diff)) }
                 Body::Form(form) => { (form::form(self.session, &self.at.address(), form, self.is_read_only)) }
-                Body::Editor(document) => { (form::editor(self.session, self.at, document, self.is_read_only)) }
+                // `edit` draws editors.
+                Body::Editor(_) => {}
             }
             (self.actions(screen))
         }
@@ -158,7 +160,7 @@ impl Drawing<'_> {
             @if rows.is_empty() {
                 p.empty { (if self.at.words.is_empty() { list.empty } else { "No row has these words." }) }
             } @else {
-                table role="table" {
+                div.rows { table role="table" {
                     @if list.columns.iter().any(|name| !name.is_empty()) {
                         thead role="rowgroup" {
                             tr role="row" {
@@ -175,7 +177,7 @@ impl Drawing<'_> {
                     tbody role="rowgroup" {
                         @for row in rows { (self.row(row, list, columns)) }
                     }
-                }
+                } }
             }
         }
     }
@@ -292,11 +294,13 @@ impl Drawing<'_> {
 
     /// Draws the actions of the screen as a whole, not those of its rows.
     fn actions(&self, screen: &Screen) -> Markup {
+        let edit = item::address(&self.at.place).filter(|_| !self.is_read_only);
         let has_note = screen.actions.iter().any(|action| matches!(action.does, Does::Note));
         let note = has_note.then_some("Note for the agent that asked");
         html! {
             @if !screen.actions.is_empty() {
                 section.actions aria-label="Actions" {
+                    @if let Some(edit) = edit { a.action href=(edit) { "Edit" } " " }
                     (self.buttons(&screen.actions, None, &seen_screen(screen), note))
                     (self.links(&screen.actions, ""))
                 }

@@ -1,19 +1,14 @@
-//! Draws forms for the arguments of an operation and the text of a workflow, and reads what the user entered.
+//! Draws forms for the arguments of an operation, and reads what the user entered.
 
 use maud::{Markup, PreEscaped, html};
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::sha256;
-use mcpkg_console::document::Document;
-use mcpkg_console::editor;
-use mcpkg_console::finding::Finding;
 use mcpkg_console::form::{Field, Form};
 
 use super::address::Fields;
-use super::at::At;
 use super::page::secret;
 use super::session::Session;
-use super::text::{lines, shown};
+use super::text::shown;
 
 /// The arguments that usually take several lines of text.
 const LONG: [&str; 4] = ["content", "text", "yaml", "message"];
@@ -81,71 +76,7 @@ pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
     }
 }
 
-/// Returns a hash of the texts and the revision that an editor was opened with. A later hash differs if somebody else
-/// has changed the workflow since.
-pub fn base(document: &Document) -> String {
-    sha256::hex(format!("{}\n{}\n{}", document.revision, document.saved, document.text))
-}
-
-pub fn editor(session: &Session, at: &At, document: &Document, is_read_only: bool) -> Markup {
-    edited(session, at, document, &document.text, is_read_only)
-}
-
-/// Draws an editor that shows `text` instead of the text it was opened with.
-pub fn edited(session: &Session, at: &At, document: &Document, text: &str, is_read_only: bool) -> Markup {
-    html! {
-        form.fields method="post" action=(at.address()) {
-            (secret(session))
-            input type="hidden" name="base" value=(base(document));
-            @if document.findings.is_empty() {
-                p.good { "The text has no mistakes." }
-            } @else {
-                ul.findings aria-label="Findings" { @for finding in &document.findings { (row_of(finding, is_read_only)) } }
-            }
-            label for="text" { "Text of the workflow" }
-            textarea #text name="text" rows="24" spellcheck="false" readonly[is_read_only] { (typed(text)) }
-            @if !is_read_only {
-                button name="key" value="check" { "Check" } " "
-                button.main name="key" value="save" { (if document.by.is_empty() { "Save" } else { "Save and approve" }) }
-            }
-        }
-        @if text != document.saved {
-            h2 { "What saving changes" }
-            (lines(&editor::difference(document, text)))
-        }
-    }
-}
-
-fn row_of(finding: &Finding, is_read_only: bool) -> Markup {
-    let (word, class) = if finding.is_error { ("Error", "bad") } else { ("Warning", "warning") };
-    html! {
-        li {
-            span class=(class) { (word) } " "
-            span.dim { "line " (finding.line) ", column " (finding.column) ": " }
-            (shown(&finding.message))
-            @match &finding.fix {
-                Some(fix) if !is_read_only => {
-                    " " button name="fix" value=(spot(finding)) { "Change to " code { (shown(&fix.text)) } }
-                }
-                Some(fix) => { span.good { " fix: " (shown(&fix.text)) } }
-                None if finding.hint.is_empty() => {}
-                None => { span.dim { " (" (shown(&finding.hint)) ")" } }
-            }
-        }
-    }
-}
-
-/// Returns a text that identifies a finding among all findings about the same workflow.
-fn spot(finding: &Finding) -> String {
-    format!("{} {} {}:{}", finding.code, finding.pointer, finding.line, finding.column)
-}
-
-/// Returns the text with the fix of the finding that `wanted` identifies.
-pub fn mended(findings: &[Finding], text: &str, wanted: &str) -> Option<String> {
-    findings.iter().find(|finding| spot(finding) == wanted)?.fix.as_ref()?.apply(text)
-}
-
 /// Returns the content of a `textarea`. It starts with an extra newline, because browsers drop a newline after the tag.
-fn typed(text: &str) -> Markup {
+pub fn typed(text: &str) -> Markup {
     html! { (PreEscaped("\n")) (text) }
 }

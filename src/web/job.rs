@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::form::Form;
-use mcpkg_console::reply;
+use mcpkg_console::place::Place;
 use mcpkg_console::screen::Line;
+use mcpkg_console::{ask, reply};
 use mcpkg_core::op::{Confirmation, Context};
 
 /// How long an operation waits for an answer.
@@ -59,6 +60,8 @@ pub struct State {
     pub progress: String,
     /// What the operation has reported so far.
     pub lines: Vec<Line>,
+    /// The drafts that an agent has proposed so far, when it was asked.
+    pub drafts: Vec<Place>,
     pub question: Option<Question>,
     asked: u64,
     pub outcome: Option<Result<Outcome>>,
@@ -75,6 +78,12 @@ pub struct Job {
 /// Returns the error for a question that was answered with no.
 pub fn not_confirmed() -> Error {
     Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")
+}
+
+/// Returns the error for a button on a page that no longer shows what is stored.
+pub fn outdated() -> Error {
+    Error::new(Code::PlanChanged, "This page is older than what is stored now, so nothing was changed")
+        .hint("go back and look again")
 }
 
 impl Job {
@@ -152,9 +161,10 @@ impl Job {
         });
         let job = Arc::clone(self);
         context.say = Arc::new(move |text| text.clone_into(&mut job.state().progress));
-        let job = Arc::clone(self);
+        let (job, clock) = (Arc::clone(self), context.clock.clone());
         context.emit = Arc::new(move |part| {
             let mut state = job.state();
+            state.drafts.extend(ask::drafts(&ask::reported(&part, 0, clock.now())));
             state.lines.extend(reply::lines(&part));
             let excess = state.lines.len().saturating_sub(LINES);
             state.lines.drain(..excess);

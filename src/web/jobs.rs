@@ -13,7 +13,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::reply;
 use mcpkg_core::passkey::About;
 
-use super::address::Fields;
+use super::address::{self, Fields};
 use super::console::{Console, blocking};
 use super::doors::Posted;
 use super::form;
@@ -119,6 +119,10 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
             };
             (true, body)
         }
+    };
+    let body = html! {
+        (body)
+        @for draft in state.drafts.iter().filter_map(address::of) { p { a.action href=(draft) { "Open the draft" } } }
     };
     let at = reloads.then(String::new);
     let body = html! { @if !why.is_empty() { p.warning role="alert" { (why) } } (body) };

@@ -25,7 +25,9 @@ function merge(old, fresh) {
   if (old.nodeType !== Node.ELEMENT_NODE) return void (old.nodeValue = fresh.nodeValue);
   // A form with typed text, or whose passkey is being asked, keeps the state that it was opened with: the server refuses it
   // if that is outdated.
-  if (old.nodeName === "FORM" && ("asking" in old.dataset || isTyped(old))) return;
+  if (old.nodeName === "FORM" && ("asking" in old.dataset || "kept" in old.dataset || isTyped(old))) {
+    return void old.dispatchEvent(new CustomEvent("fresh", { detail: fresh }));
+  }
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -144,6 +146,11 @@ function look() {
 addEventListener("click", (event) => {
   if (event.target.closest("main button") && performance.now() < settled) event.preventDefault();
 }, true);
+
+// An editor keeps unsaved text in its tab until you sign out.
+addEventListener("submit", (event) => {
+  if (event.target.getAttribute("action") === "/logout") sessionStorage.clear();
+});
 
 if (tabs) tabs.onmessage = (event) => heard(event.data);
 document.addEventListener("visibilitychange", look);

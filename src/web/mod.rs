@@ -4,17 +4,21 @@
 //! checks in `doors`. Pages work without scripts; with `live.js`, they also stay current.
 
 mod address;
+mod asset;
 mod at;
 mod beside;
 mod chart;
 mod console;
 mod doors;
 mod draw;
+mod edit;
+mod editor;
 mod events;
 mod figure;
 mod form;
 mod graph;
 mod image;
+mod item;
 mod job;
 mod jobs;
 mod known;

@@ -6,22 +6,21 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::html;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::document::{Document, Saved, validated};
-use mcpkg_console::place::{Place, Text};
+use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body as Shown, Line, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reply, reviewed};
 use mcpkg_core::op::{Context, read_only};
 
 use super::address::Fields;
 use super::at::At;
-use super::console::{Console, blocking};
+use super::console::{Console, blocking, start};
 use super::doors::Posted;
 use super::draw::{self, Drawing};
+use super::edit::{self, Edited};
 use super::form;
-use super::job::{Job, Origin, Outcome, not_confirmed};
+use super::job::{Origin, Outcome, not_confirmed, outdated};
 use super::page::{self, Page};
 use super::session::Session;
 
@@ -36,6 +35,10 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
         // The health page counts rows, which would take too long after each commit.
         let position = position.filter(|_| at.place != Place::Health);
         match screen(&console.context, &mut at) {
+            Ok(Screen { body: Shown::Editor(document), .. }) => {
+                let shown = edit::shown(&console, &session, &Edited::Workflow(document), position);
+                shown.unwrap_or_else(|error| page::failed(&session, &error, "/inbox"))
+            }
             Ok(mut screen) => {
                 if let Some(requests) = console.requests.as_ref().filter(|_| at.place == Place::Health) {
                     health::add(&mut screen, requests());
@@ -89,15 +92,9 @@ fn acted(console: &Arc<Console>, session: &Session, at: &mut At, posted: &Fields
     let screen = screen(&console.context, at)?;
     match &screen.body {
         Shown::Form(form) => run_form(console, session, at, form.clone(), posted),
-        Shown::Editor(document) => edit(console, session, at, document, posted),
+        Shown::Editor(document) => edit::answered(console, session, Edited::Workflow(document.clone()), posted),
         _ => press(console, session, at, &screen, posted),
     }
-}
-
-/// Returns the error for a button on a page that no longer shows what is stored.
-fn outdated() -> Error {
-    Error::new(Code::PlanChanged, "This page is older than what is stored now, so nothing was changed")
-        .hint("go back and look again")
 }
 
 /// Runs the action of a button.
@@ -204,48 +201,6 @@ fn run_form(
     start(console, session, origin, move |_, context| outcome(&call, context))
 }
 
-fn edit(console: &Arc<Console>, session: &Session, at: &At, document: &Document, posted: &Fields) -> Result<Response> {
-    if console.is_read_only {
-        return Err(read_only());
-    }
-    let mut text = posted.get("text").replace("\r\n", "\n");
-    let is_old = posted.get("base") != form::base(document);
-    if posted.get("key") != "save" || is_old {
-        let mut findings = validated(&console.context, &text)?;
-        if let Some(mended) = form::mended(&findings, &text, posted.get("fix")) {
-            findings = validated(&console.context, &mended)?;
-            text = mended;
-        }
-        let document = Document { findings, ..document.clone() };
-        let body = html! {
-            @if is_old {
-                p.warning {
-                    "Somebody saved another text in the meantime. Nothing was overwritten, and your text is still here. "
-                    "Saving it now saves it over theirs."
-                }
-            }
-            (form::edited(session, at, &document, &text, false))
-        };
-        let status = if is_old { StatusCode::CONFLICT } else { StatusCode::OK };
-        let title = &mcpkg_console::editor::title(&document, &document.name);
-        return Ok(Page { title, body, ..Page::of(session, status, &at.place) }.into_response());
-    }
-    let document = document.clone();
-    let name = document.name.clone();
-    let is_draft = matches!(document.origin, Text::Draft(_));
-    let title = if is_draft { format!("Approve the draft of {name}") } else { format!("Save {name}") };
-    let origin = Origin { title, address: at.address(), form: None, name: None };
-    start(console, session, origin, move |job, context| {
-        let difference = mcpkg_console::editor::difference(&document, &text);
-        job.ask(difference, "Save this text?", false).ok_or_else(not_confirmed)?;
-        match document.save(context, &text) {
-            Saved::Done(reply) => Ok(Outcome { sentence: reply::sentence(&reply), lines: reply::lines(&reply) }),
-            Saved::Overtaken(_) => Err(outdated()),
-            Saved::Failed { error, .. } => Err(error),
-        }
-    })
-}
-
 fn origin(at: &At, call: &Invocation, form: Option<mcpkg_console::form::Form>) -> Origin {
     Origin { title: call.command(), address: at.address(), form, name: call.destroys.clone() }
 }
@@ -254,15 +209,4 @@ fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
     let reply = call.run(context)?;
     let decided = mcpkg_console::decided(call, &reply.data);
     Ok(Outcome { sentence: decided.unwrap_or_else(|| reply::sentence(&reply)), lines: reply::lines(&reply) })
-}
-
-/// Starts a job, and redirects to its page.
-fn start(
-    console: &Arc<Console>,
-    session: &Session,
-    origin: Origin,
-    work: impl FnOnce(&Job, &Context) -> Result<Outcome> + Send + 'static,
-) -> Result<Response> {
-    let job = console.jobs.start(&console.context_of(session)?, origin, work)?;
-    Ok(Redirect::to(&format!("/job?id={}", job.id)).into_response())
 }

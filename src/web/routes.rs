@@ -12,9 +12,10 @@ use axum::{Router, middleware};
 use mcpkg_base::error::Error;
 
 use super::address::Fields;
+use super::asset::{CODEMIRROR, EDITOR};
 use super::console::Console;
 use super::doors::{self, Posted};
-use super::{events, image, jobs, page, passkey, places};
+use super::{edit, events, image, jobs, page, passkey, places};
 
 /// Returns the routes of the console. Every request passes [`doors::guard`] first.
 pub fn routes(console: Arc<Console>) -> Router {
@@ -27,6 +28,9 @@ pub fn routes(console: Arc<Console>) -> Router {
         .route("/style.css", get(style))
         .route("/live.js", get(events::script))
         .route("/events", get(events::events))
+        .route("/codemirror.js", get(codemirror))
+        .route("/editor.js", get(editor))
+        .route("/edit", get(edit::show).post(edit::act))
         .route("/image", get(image::show))
         .route("/job", get(jobs::show).post(jobs::answer))
         .fallback_service(places)
@@ -67,4 +71,12 @@ async fn sign_out(State(console): State<Arc<Console>>, headers: HeaderMap) -> Re
 
 async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("style.css"))
+}
+
+async fn codemirror(query: RawQuery, headers: HeaderMap) -> Response {
+    CODEMIRROR.answer(query, &headers)
+}
+
+async fn editor(query: RawQuery, headers: HeaderMap) -> Response {
+    EDITOR.answer(query, &headers)
 }

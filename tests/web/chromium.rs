@@ -171,6 +171,12 @@ impl Chromium {
         self.command("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
+    /// Runs a script in the page with a text as its argument.
+    #[track_caller]
+    pub fn run_with(&self, script: &str, argument: &str) -> Value {
+        self.command("POST", "/execute/sync", &json!({ "script": script, "args": [argument] }))
+    }
+
     /// Runs a script in the page. The script passes its result to the function in its last argument. Returns that
     /// result.
     #[track_caller]

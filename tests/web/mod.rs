@@ -1,11 +1,13 @@
 //! Tests the console in a browser end to end, with the real binary at a terminal.
 
+mod ask;
 mod beside;
 mod browser;
 mod by_url;
 mod chromium;
 mod decide;
 mod doors;
+mod editing;
 mod figures;
 mod health;
 mod hostile;
@@ -15,6 +17,7 @@ mod preview;
 mod seen;
 mod sizes;
 mod tls;
+mod widths;
 
 pub use browser::{Browser, text};
 

@@ -41,6 +41,33 @@ fn the_content_is_found_shown_and_compared() {
 }
 
 #[test]
+fn a_resource_has_a_trail_and_is_deleted() {
+    let (ground, _client) = ground();
+    let scratch = &ground.scratch;
+    scratch.ok(&["resource", "create", "notes", "file:///notes.md", "One."]);
+    scratch.ok(&["resource", "update", "notes", "Two."]);
+    scratch.ok(&["resource", "create", "tidy", "skill://tidy/SKILL.md", "---\nname: tidy\ndescription: T\n---\nTidy."]);
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let page = browser.page("/resource?uri=file%3A%2F%2F%2Fnotes.md");
+    let trail = links(&page).into_iter().find(|link| link.starts_with("/history?")).expect("a trail");
+    let trail = browser.page(&trail);
+    let revision = links(&trail).into_iter().find(|link| link.starts_with("/revision?")).expect("a revision");
+    assert!(text(&browser.page(&revision)).contains("Two."), "{revision}");
+    // The first button belongs to the newest revision, so press that of the first one.
+    let question = browser.follow(&browser.press_of(&trail, "bring back", "1", &[]));
+    assert!(!text(&browser.pressed(&question, "Yes", &[])).contains("error:"));
+    assert_eq!(scratch.ok(&["resource", "show", "notes"]).trim_end(), "One.");
+    let skill = links(&browser.page("/skill?name=tidy")).into_iter().find(|link| link.starts_with("/history?"));
+    assert!(text(&browser.page(&skill.expect("a trail"))).contains("create"));
+    let content = links(&browser.page("/content"));
+    assert!(content.iter().any(|link| link.starts_with("/history?noun=resource")), "{content:?}");
+    let page = browser.page("/resource?uri=file%3A%2F%2F%2Fnotes.md");
+    let question = browser.pressed(&page, "delete", &[]);
+    let done = text(&browser.pressed(&question, "Yes", &[("typed", "notes")]));
+    assert!(done.contains("Deleted resource 'notes'"), "{done}");
+}
+
+#[test]
 fn a_form_runs_any_operation() {
     let (ground, _client) = ground();
     let Some(browser) = opened(&ground, &[]) else { return };

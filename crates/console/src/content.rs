@@ -37,15 +37,15 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
         }
     };
     let names = |found: &Value| text(found, "name").to_owned();
-    let prompt = |found: &Value| item("prompt", names(found));
+    let prompt = |found: &Value| item("prompt", names(found), text(found, "name"));
     section("PROMPTS", prompts.rows.iter().map(prompt).collect(), prompts.has_more, "prompts");
     let own = |found: &&Value| text(found, "from") != "prompt";
-    let skill = |found: &Value| item("skill", names(found));
+    let skill = |found: &Value| item("skill", names(found), text(found, "name"));
     // `skill list` puts prompts that act as skills at the end. Once the first of these prompts is loaded, all other
     // skills are loaded too.
     let has_more = skills.has_more && skills.rows.iter().all(|found| own(&found));
     section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), has_more, "skills");
-    let resource = |found: &Value| item("resource", text(found, "uri").to_owned());
+    let resource = |found: &Value| item("resource", text(found, "uri").to_owned(), text(found, "name"));
     let is_shown = |found: &&Value| !text(found, "uri").starts_with("skill://");
     let (instructions, others): (Vec<&Value>, Vec<&Value>) =
         resources.rows.iter().filter(is_shown).partition(|found| {
@@ -100,7 +100,7 @@ pub fn is_search(words: &str) -> bool {
 }
 
 fn found(context: &Context, words: &str) -> Result<Screen> {
-    let rows: Vec<Row> = hits(context, words)?.into_iter().map(|hit| item(hit.noun, hit.key)).collect();
+    let rows: Vec<Row> = hits(context, words)?.into_iter().map(|hit| item(hit.noun, hit.key, &hit.name)).collect();
     let title = match rows.len() {
         FOUND.. => format!("Content: the best {FOUND} of more"),
         found => format!("Content: {found} found"),
@@ -116,6 +116,7 @@ pub struct Hit {
     pub noun: &'static str,
     /// The name; for a resource, its URI.
     pub key: String,
+    name: String,
     pub description: String,
 }
 
@@ -132,27 +133,37 @@ pub fn hits(context: &Context, words: &str) -> Result<Vec<Hit>> {
         };
         // Several files of a skill may match.
         if !hits.iter().any(|hit| (hit.noun, hit.key.as_str()) == (noun, key)) {
-            hits.push(Hit { noun, key: key.to_owned(), description: text(found, "description").to_owned() });
+            let field = |name| text(found, name).to_owned();
+            hits.push(Hit { noun, key: key.to_owned(), name: field("name"), description: field("description") });
         }
     }
     Ok(hits)
 }
 
-/// Returns the row of a prompt, skill or resource.
-fn item(noun: &str, name: String) -> Row {
+/// Returns the row of a prompt, skill or resource. `key` is its name; for a resource, its URI.
+fn item(noun: &str, key: String, name: &str) -> Row {
     let (look, actions) = match noun {
-        "prompt" => (Place::Prompt(name.clone()), prompt_actions(&name)),
-        "skill" => (Place::Skill(name.clone()), skill_actions(&name)),
-        _ => (Place::Resource(name.clone()), item_actions("resource", &name)),
+        "prompt" => (Place::Prompt(key.clone()), prompt_actions(&key)),
+        "skill" => (Place::Skill(key.clone()), skill_actions(&key)),
+        _ => (Place::Resource(key.clone()), item_actions("resource", &key, name)),
     };
-    Row { id: format!("{noun} {name}"), cells: vec![Span::plain(&name)], look: Some(look), actions, is_heading: false }
+    Row { id: format!("{noun} {key}"), cells: vec![Span::plain(&key)], look: Some(look), actions, is_heading: false }
 }
 
-fn item_actions(noun: &str, name: &str) -> Vec<Action> {
-    let question = format!("Delete {noun} {name}? Its history stays.");
+/// Returns the name that the commands for an item take. Places identify resources by their URIs.
+fn name_of(context: &Context, noun: &str, key: &str) -> Result<String> {
+    if noun != "resource" || !key.contains(':') {
+        return Ok(key.to_owned());
+    }
+    let shown = Invocation::new("resource show").with(key).read(context)?;
+    Ok(text(&shown, "name").to_owned())
+}
+
+fn item_actions(noun: &str, key: &str, name: &str) -> Vec<Action> {
+    let question = format!("Delete {noun} {key}? Its history stays.");
     let delete = Invocation::new(&format!("{noun} delete")).with(name).destroying(name).asking(question);
     vec![
-        Action::open('t', "trail", Place::History(noun.to_owned(), name.to_owned())),
+        Action::open('t', "trail", Place::History(noun.to_owned(), key.to_owned())),
         Action::call('D', "delete", delete),
     ]
 }
@@ -192,7 +203,7 @@ fn render(lines: &mut Vec<Line>, written: &str, uri: &str) -> Figure {
 fn prompt_actions(name: &str) -> Vec<Action> {
     let edit = |key, label| Action::call(key, label, Invocation::new("prompt edit").with(name));
     let (first, last) = (edit('e', "edit"), edit('E', EDIT_OUTSIDE));
-    std::iter::once(first).chain(item_actions("prompt", name)).chain([last]).collect()
+    std::iter::once(first).chain(item_actions("prompt", name, name)).chain([last]).collect()
 }
 
 /// Lists the kinds of items that `+` can create. Each row opens a form.
@@ -214,11 +225,11 @@ pub fn new(context: &Context) -> Screen {
 pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
     let view = view % VIEWS.len();
     let (mut lines, mut figures) = (Vec::new(), Vec::new());
+    let shown = Invocation::new("resource show").with(uri).run(context)?;
+    let data = &shown.data;
     if VIEWS[view] == AS_AGENTS_SEE_IT {
         lines = seen::module(context, uri);
     } else {
-        let shown = Invocation::new("resource show").with(uri).run(context)?;
-        let data = &shown.data;
         match data["text"].as_str() {
             Some(written) if view == RENDERED && markdown::is_markdown(uri, text(data, "mime_type")) => {
                 figures.push(render(&mut lines, written, uri));
@@ -231,7 +242,7 @@ pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
         }
     }
     let title = format!("Content > {uri}, {}", VIEWS[view]);
-    Ok(Screen::text(title, lines).with(item_actions("resource", uri)).views(VIEWS).figures(figures))
+    Ok(Screen::text(title, lines).with(item_actions("resource", uri, text(data, "name"))).views(VIEWS).figures(figures))
 }
 
 pub fn skill(context: &Context, name: &str, view: usize) -> Result<Screen> {
@@ -260,7 +271,8 @@ fn skill_actions(name: &str) -> Vec<Action> {
 
 /// Shows the difference between two revisions of an item, or its last change.
 pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u64)>) -> Result<Screen> {
-    let call = Invocation::new(&format!("{noun} diff")).with(name);
+    let own = name_of(context, noun, name)?;
+    let call = Invocation::new(&format!("{noun} diff")).with(&own);
     let (call, title, sides) = match revisions {
         Some((from, to)) => (
             call.with(from.to_string()).with(to.to_string()),
@@ -272,13 +284,14 @@ pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u
     let data = call.read(context)?;
     let diff = diffs::parse(text(&data, "diff"));
     let head = if diff.hunks() == 0 { vec![Line::plain("The text is the same.")] } else { Vec::new() };
-    let back = revisions.map(|(_, to)| back(noun, name, to));
+    let back = revisions.map(|(_, to)| back(noun, &own, to));
     Ok(Screen::diff(title, diff.named([&sides[0], &sides[1]]).under(head)).with(back))
 }
 
 /// Lists the revisions of an item. Each of them can be restored.
 pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
-    let data = Invocation::new(&format!("{noun} history")).with(name).read(context)?;
+    let own = name_of(context, noun, name)?;
+    let data = Invocation::new(&format!("{noun} history")).with(&own).read(context)?;
     let now = context.clock.now();
     let row = |found: &Value| {
         let revision = number(found, "revision");
@@ -294,7 +307,7 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
                 0 | 1 => place_of(noun, name),
                 _ => Place::ItemDiff(noun.to_owned(), name.to_owned(), Some((revision - 1, revision))),
             }),
-            actions: vec![back(noun, name, revision)],
+            actions: vec![back(noun, &own, revision)],
             is_heading: false,
         }
     };
