@@ -92,6 +92,12 @@ impl At {
     }
 }
 
+/// Returns the address to go to after signing in. It is always a place of the console, never another site.
+pub fn place(to: &str) -> String {
+    let (path, query) = to.split_once('?').unwrap_or((to, ""));
+    At::read(path, query).map_or_else(|| "/inbox".to_owned(), |at| at.address())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ use super::job::Jobs;
 use super::live::Live;
 use super::routes::routes;
 use super::session::Sessions;
+use super::sign_in::SignIn;
 
 /// The console as a part of another server.
 pub struct Beside(Router);
@@ -27,12 +28,19 @@ impl Beside {
     /// Returns the console of a server with these host names. `is_secure` says whether browsers reach the server over
     /// TLS. The console ends when the context is cancelled.
     ///
-    /// `requests` returns a chart of the requests that the server has answered, for the health page.
-    pub fn new(context: Context, hosts: Vec<String>, is_secure: bool, requests: Requests) -> Result<Self> {
+    /// `requests` returns a chart of the requests that the server has answered, for the health page. `sign_in` is the issuer
+    /// that people sign in with, if any.
+    pub fn new(
+        context: Context,
+        hosts: Vec<String>,
+        is_secure: bool,
+        requests: Requests,
+        sign_in: Option<SignIn>,
+    ) -> Result<Self> {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
         let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::<Live>::default());
         let requests = Some(requests);
-        let console = Console { context, is_read_only: false, sessions, passkeys, jobs, live, requests };
+        let console = Console { context, is_read_only: false, sessions, passkeys, jobs, live, requests, sign_in };
         Ok(Self(routes(Arc::new(console))))
     }
 

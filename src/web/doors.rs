@@ -19,10 +19,12 @@ use tokio::time::timeout;
 use mcpkg_base::sha256;
 
 use super::address::Fields;
-use super::console::Console;
+use super::console::{Console, Refused};
+use super::issuer::{self, By};
 use super::page;
 use super::passkey;
 use super::session::{Session, Sessions};
+use super::sign_in::BACK;
 
 /// The largest form, in bytes.
 const LARGEST: usize = 32 << 20;
@@ -75,8 +77,35 @@ fn own_host<'r>(sessions: &Sessions, request: &'r Request) -> Option<&'r str> {
     (target && hosts.next().is_none()).then_some(host)
 }
 
-/// Returns the request if it passes all checks, or the status and the reason of the refusal.
-async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (StatusCode, &'static str)> {
+/// Returns the request if it passes all checks, or the refusal. After signing in, the browser goes to `to`.
+async fn admit(console: &Arc<Console>, request: Request, to: String) -> Result<Request, Response> {
+    match checked(&console.sessions, request).await {
+        Ok(request) => of_person(console, request).await,
+        Err((StatusCode::UNAUTHORIZED, _)) => Err(passkey::signed_out(Arc::clone(console), to).await),
+        Err((status, why)) => Err(page::refused(status, why)),
+    }
+}
+
+/// Checks the access rules if the request is from a person who signed in with the issuer.
+async fn of_person(console: &Arc<Console>, mut request: Request) -> Result<Request, Response> {
+    let Some(session) = request.extensions().get::<Session>().filter(|session| session.person().is_some()) else {
+        return Ok(request);
+    };
+    let (asking, asked) = (Arc::clone(console), session.clone());
+    match tokio::task::spawn_blocking(move || asking.admitted(asked)).await {
+        Ok(Ok(admitted)) => {
+            request.extensions_mut().insert(admitted);
+            Ok(request)
+        }
+        Ok(Err(Refused::Rules(why))) => Err(issuer::ended(console, session, &why)),
+        Ok(Err(Refused::Error(error))) => Err(page::refused(StatusCode::SERVICE_UNAVAILABLE, &error.to_string())),
+        Err(_) => Err(page::refused(StatusCode::INTERNAL_SERVER_ERROR, "The console crashed.")),
+    }
+}
+
+/// Returns the request if it passes the checks that do not depend on the access rules, or the status and the reason of the
+/// refusal.
+async fn checked(sessions: &Sessions, mut request: Request) -> Result<Request, (StatusCode, &'static str)> {
     let Some(host) = own_host(sessions, &request).map(str::to_owned) else {
         return Err((StatusCode::FORBIDDEN, "This is not a host name of the console."));
     };
@@ -87,7 +116,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
     if is_post && !is_from_own_page(request.headers(), &sessions.origin(&host)) {
         return Err((StatusCode::FORBIDDEN, "This form does not come from a page of the console."));
     }
-    let is_open = matches!(request.uri().path(), "/login" | "/passkey" | "/passkey.js" | "/style.css");
+    let is_open = matches!(request.uri().path(), "/login" | BACK | "/passkey" | "/passkey.js" | "/style.css");
     let session = sessions.session(request.headers());
     if session.is_none() && !is_open {
         return Err((StatusCode::UNAUTHORIZED, "This browser is not signed in."));
@@ -113,7 +142,7 @@ async fn admit(sessions: &Sessions, mut request: Request) -> Result<Request, (St
         }
         request.extensions_mut().insert(Posted(fields));
     }
-    if let Some(session) = session {
+    if let Some(session) = session.filter(|_| !is_open) {
         request.extensions_mut().insert(session);
     }
     Ok(request)
@@ -135,10 +164,16 @@ fn is_from_own_page(headers: &HeaderMap, own: &str) -> bool {
 pub async fn guard(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
     // The page to open after signing in.
     let to = (request.method() == Method::GET).then(|| request.uri().to_string());
-    let mut response = match admit(&console.sessions, request).await {
-        Ok(request) => next.run(request).await,
-        Err((StatusCode::UNAUTHORIZED, _)) => passkey::signed_out(console, to.unwrap_or_default()).await,
-        Err((status, why)) => page::refused(status, why),
+    let mut response = match admit(&console, request, to.unwrap_or_default()).await {
+        Ok(request) => {
+            let person = request.extensions().get::<Session>().and_then(Session::person).map(str::to_owned);
+            let mut response = next.run(request).await;
+            if let Some(person) = person {
+                response.extensions_mut().insert(By(person));
+            }
+            response
+        }
+        Err(refusal) => refusal,
     };
     for (name, value) in HEADERS {
         response.headers_mut().entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));

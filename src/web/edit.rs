@@ -19,7 +19,7 @@ use mcpkg_console::picker::{self, Spot};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::reply;
 use mcpkg_console::screen::Line;
-use mcpkg_core::op::{Context, read_only};
+use mcpkg_core::op::Context;
 
 use super::address::{self, Fields};
 use super::console::{Console, blocking, start};
@@ -149,9 +149,9 @@ fn drawn(
 ) -> Result<Response> {
     let nonce = hex::encode(&console.context.clock.secret()?);
     let (address, title, place) = (edited.address(), edited.title(), edited.place());
-    let sheet = Sheet { is_read_only: console.is_read_only, ..edited.sheet(&address, text, findings, &nonce) };
+    let sheet = Sheet { is_read_only: console.only_reads(session), ..edited.sheet(&address, text, findings, &nonce) };
     let ask = match edited {
-        Edited::Workflow(document) if !console.is_read_only => match &document.origin {
+        Edited::Workflow(document) if !console.only_reads(session) => match &document.origin {
             Text::Empty => Some(Place::Ask(None)),
             origin => Some(Place::Ask(Some(origin.clone()))),
         },
@@ -179,30 +179,35 @@ fn drawn(
 
 /// Shows an editor.
 pub fn shown(console: &Console, session: &Session, edited: &Edited, position: Option<String>) -> Result<Response> {
-    let findings = edited.findings(&console.context, edited.text())?;
+    let findings = edited.findings(&session.context(&console.context), edited.text())?;
     drawn(console, session, edited, (edited.text(), &findings), position, StatusCode::OK)
 }
 
 /// Checks, mends or saves the posted text.
 pub fn answered(console: &Arc<Console>, session: &Session, edited: Edited, posted: &Fields) -> Result<Response> {
-    if console.is_read_only {
-        return Err(read_only());
-    }
+    console.check_writes(session)?;
+    let context = session.context(&console.context);
     let mut text = posted.get("text").replace("\r\n", "\n");
     if posted.get("key") == "suggest" {
-        return suggested(&console.context, &edited, &text, posted);
+        return suggested(&context, &edited, &text, posted);
     }
     let is_old = posted.get("base") != edited.base();
     if posted.get("key") != "save" || is_old {
-        let mut findings = edited.findings(&console.context, &text)?;
+        let mut findings = edited.findings(&context, &text)?;
         if let Some(mended) = mended(&findings, &text, posted.get("fix")) {
-            findings = edited.findings(&console.context, &mended)?;
+            findings = edited.findings(&context, &mended)?;
             text = mended;
         }
         let status = if is_old { StatusCode::CONFLICT } else { StatusCode::OK };
         return drawn(console, session, &edited, (&text, &findings), None, status);
     }
-    let origin = Origin { title: edited.saving(), address: edited.address(), form: None, name: None };
+    let origin = Origin {
+        title: edited.saving(),
+        address: edited.address(),
+        form: None,
+        name: None,
+        grant: session.grant.clone(),
+    };
     start(console, session, origin, move |job, context| {
         let mut changes = edited.changes(&text);
         if changes.is_empty() {
@@ -239,7 +244,7 @@ pub async fn show(
     blocking(move || {
         let session = session.at(&console.context);
         let position = console.context.store.position().ok().map(|position| position.to_string());
-        let edited = opened(&console.context, query);
+        let edited = opened(&session.context(&console.context), query);
         edited
             .and_then(|edited| shown(&console, &session, &edited, position))
             .unwrap_or_else(|error| page::failed(&session, &error, "/content"))
@@ -256,7 +261,7 @@ pub async fn act(
 ) -> Response {
     blocking(move || {
         let session = session.at(&console.context);
-        let edited = opened(&console.context, query);
+        let edited = opened(&session.context(&console.context), query);
         edited
             .and_then(|edited| answered(&console, &session, edited, &posted))
             .unwrap_or_else(|error| page::failed(&session, &error, "/content"))

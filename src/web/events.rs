@@ -41,7 +41,11 @@ async fn next((console, session, mut changes): Listening) -> Option<(Result<Even
         }
         () = tokio::time::sleep(PULSE) => Event::default().comment(""),
     };
-    console.sessions.is_open(&session).then_some((Ok(event), (console, session, changes)))
+    let (asking, asked) = (Arc::clone(&console), session.clone());
+    // The access rules may have changed, and reading them blocks.
+    let checking = move || asking.sessions.is_open(&asked) && asking.admitted(asked).is_ok();
+    let is_open = tokio::task::spawn_blocking(checking).await.unwrap_or(false);
+    is_open.then_some((Ok(event), (console, session, changes)))
 }
 
 /// Returns the script of all pages.

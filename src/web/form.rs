@@ -26,7 +26,7 @@ pub fn form(session: &Session, address: &str, form: &Form, is_read_only: bool) -
             (secret(session))
             @for (number, field) in form.fields.iter().enumerate() { (row(number, field)) }
             @if is_read_only {
-                p.warning { "The console was started with --read-only, so only commands that change nothing and write no files can run." }
+                p.warning { "You can only read here, so only commands that change nothing and write no files can run." }
             }
             button.main { "Run" }
         }

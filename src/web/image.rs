@@ -31,7 +31,7 @@ pub async fn show(
 ) -> Response {
     blocking(move || {
         let query = Fields::parse(query.unwrap_or_default().as_bytes());
-        match image(&console.context, query.get("uri")) {
+        match image(&session.context(&console.context), query.get("uri")) {
             Ok(Some((kind, bytes))) => ([(CONTENT_TYPE, kind)], bytes).into_response(),
             Ok(None) => {
                 page::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not an image that the console shows.")

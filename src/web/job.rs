@@ -13,6 +13,7 @@ use mcpkg_console::form::Form;
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::Line;
 use mcpkg_console::{ask, reply};
+use mcpkg_core::access::Grant;
 use mcpkg_core::op::{Confirmation, Context};
 
 /// How long an operation waits for an answer.
@@ -43,6 +44,8 @@ pub struct Origin {
     pub form: Option<Form>,
     /// The name that you must type to confirm, because the job destroys something.
     pub name: Option<String>,
+    /// What the access rules allowed the person who started the job, if they signed in with the issuer.
+    pub grant: Option<Grant>,
 }
 
 pub struct Question {

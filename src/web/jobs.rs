@@ -26,8 +26,11 @@ use super::text::{lines, shown};
 /// How long a page waits for an operation before it shows its progress.
 const MOMENT: Duration = Duration::from_secs(2);
 
-fn job(console: &Console, query: Option<String>) -> Option<Arc<Job>> {
-    console.jobs.get(Fields::parse(query.unwrap_or_default().as_bytes()).number("id")?)
+/// Returns an operation. People who signed in with the issuer see their own ones only, and others do not see theirs.
+fn job(console: &Console, session: &Session, query: Option<String>) -> Option<Arc<Job>> {
+    let job = console.jobs.get(Fields::parse(query.unwrap_or_default().as_bytes()).number("id")?)?;
+    let person = job.origin.grant.as_ref().map(|grant| grant.holder.name());
+    (person == session.person()).then_some(job)
 }
 
 fn gone(session: &Session) -> Response {
@@ -39,7 +42,7 @@ pub async fn show(
     Extension(session): Extension<Session>,
     RawQuery(query): RawQuery,
 ) -> Response {
-    blocking(move || match job(&console, query) {
+    blocking(move || match job(&console, &session, query) {
         Some(job) => {
             let session = session.at(&console.context);
             job.wait(MOMENT);
@@ -59,7 +62,7 @@ pub async fn answer(
 ) -> Response {
     blocking(move || {
         let session = session.at(&console.context);
-        let Some(job) = job(&console, query) else { return gone(&session) };
+        let Some(job) = job(&console, &session, query) else { return gone(&session) };
         let typed = posted.get("typed").to_owned();
         let answer = match posted.get("answer") {
             "stop" => {
@@ -87,15 +90,21 @@ pub async fn answer(
     .await
 }
 
-/// Checks the passkey of a session that needs one for each yes. A question that is not open yet is refused, since it may
+/// Checks the passkey in a session that needs one for each yes. A question that is not open yet is refused, since it may
 /// open before the answer is given.
 fn decided(console: &Console, session: &Session, job: &Job, posted: &Fields) -> Result<()> {
-    let Some(passkey) = &session.passkey else { return Ok(()) };
+    if !session.needs_passkey() {
+        return Ok(());
+    }
+    // The operation has the rights that it began with.
+    if job.origin.grant != session.grant {
+        return Err(Error::new(Code::PlanChanged, "Your access rules have changed. Nothing was changed; start again."));
+    }
     let number = posted.number("question");
     let whole =
         job.state().question.as_ref().filter(|asked| number == Some(asked.number)).map(|asked| job.whole(asked));
     let whole = whole.ok_or_else(|| Error::new(Code::PlanChanged, "This question is no longer open."))?;
-    console.passkeys.decide(&console.context, passkey, &job.origin.title, &whole, passkey::answer(posted))
+    passkey::decide(console, session, &job.origin.title, &whole, posted)
 }
 
 fn back_to(job: &Job) -> Response {
@@ -170,7 +179,7 @@ fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Mar
             @if is_no { p { (shown(&error.to_string())) } } @else { (lines(&reply::error(error))) }
         }
         @if let Some(form) = &job.origin.form {
-            (form::form(session, &job.origin.address, form, console.is_read_only))
+            (form::form(session, &job.origin.address, form, console.only_reads(session)))
         }
         (ways_back(job))
     }

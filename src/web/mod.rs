@@ -6,6 +6,7 @@
 mod address;
 mod asset;
 mod at;
+mod attempts;
 mod beside;
 mod chart;
 mod console;
@@ -18,6 +19,7 @@ mod figure;
 mod form;
 mod graph;
 mod image;
+mod issuer;
 mod item;
 mod job;
 mod jobs;
@@ -28,9 +30,11 @@ mod live;
 mod markdown;
 mod page;
 mod passkey;
+mod person;
 mod places;
 mod routes;
 mod session;
+mod sign_in;
 mod text;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,8 +51,10 @@ use routes::routes;
 use session::Sessions;
 
 pub use beside::Beside;
+pub use issuer::By;
 pub use known::{find as known_console, page as request_page};
 pub use link::link;
+pub use sign_in::SignIn;
 
 /// How long to wait for unfinished requests when the console ends.
 const GRACE: Duration = Duration::from_secs(2);
@@ -89,7 +95,8 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let cancelled = context.cancelled.clone();
     let sessions = Sessions::new(context.clock.clone(), port)?;
     let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::default());
-    let console = Arc::new(Console { context, is_read_only, sessions, passkeys, jobs, live, requests: None });
+    let console =
+        Arc::new(Console { context, is_read_only, sessions, passkeys, jobs, live, requests: None, sign_in: None });
     // A person cannot decide on a read-only console, so do not announce it.
     let _known = match is_read_only {
         true => None,

@@ -52,7 +52,7 @@ impl IntoResponse for Page<'_> {
                     link rel="stylesheet" href="/style.css";
                     link rel="icon" href="data:,";
                     @if self.session.is_some() { script src="/live.js" defer {} }
-                    @if self.session.is_some_and(|session| session.passkey.is_some()) { script src="/passkey.js" defer {} }
+                    @if self.session.is_some_and(Session::needs_passkey) { script src="/passkey.js" defer {} }
                 }
                 body data-at=[self.at] data-job[self.reloads] {
                     a.skip href="#content" { "Skip to content" }
@@ -124,6 +124,7 @@ fn navigation(session: &Session, root: Option<&Place>) -> Markup {
             }
             form method="post" action="/logout" {
                 (secret(session))
+                @if let Some(person) = session.person() { span.person { (shown(person)) } " " }
                 button { "Sign out" }
             }
         }

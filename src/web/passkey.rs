@@ -10,15 +10,18 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{Markup, html};
 
-use mcpkg_base::error::{Code, Error};
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
+use mcpkg_core::op::Context;
 use mcpkg_core::passkey::{About, Answer, Invitation};
 
 use super::address::Fields;
-use super::at::At;
+use super::at::place;
 use super::console::{Console, blocking};
+use super::issuer;
 use super::page::{self, Page};
-use super::session::Session;
+use super::session::{Began, Session};
+use super::sign_in::SignIn;
 use super::text::shown;
 
 /// The fields of a form that the script fills in with the authenticator's answer.
@@ -38,13 +41,44 @@ enum Wanted<'a> {
     Answer(Option<&'a [u8]>),
 }
 
-/// Returns the form fields for a question that the session's passkey must answer. Returns no fields for a session without
-/// a passkey.
+/// Returns the form fields for a question that a passkey of the session must answer. Returns no fields for a session that
+/// needs no passkey.
 pub fn asked(console: &Console, session: &Session, about: About<'_>) -> Markup {
-    let Some(id) = &session.passkey else { return html! {} };
-    let passkey = console.passkeys.find(id).ok().flatten();
-    let credential = passkey.as_ref().map(|passkey| passkey.credential.as_slice());
+    let Some(decider) = session.decider() else { return html! {} };
+    let passkeys = console.passkeys.of(decider).unwrap_or_default();
+    // If there are several, the browser lets the person choose.
+    let credential = match passkeys.as_slice() {
+        [] => return html! { p.warning { (shown(&missing(console, session).to_string())) } },
+        [passkey] => Some(passkey.credential.as_slice()),
+        _ => None,
+    };
     fields(console, about, &Wanted::Answer(credential))
+}
+
+/// Checks that a passkey of the session answered a question. `command` is the command to record in the audit trail, and
+/// `text` is everything that the person saw.
+pub fn decide(console: &Console, session: &Session, command: &str, text: &str, posted: &Fields) -> Result<()> {
+    let Some(decider) = session.decider() else { return Ok(()) };
+    if console.passkeys.of(decider)?.is_empty() {
+        return Err(missing(console, session));
+    }
+    // The use of a passkey is recorded even if the person may only read.
+    let store = console.context.store.clone();
+    let context = Context { store, ..session.context(&console.context) };
+    console.passkeys.decide(&context, decider, command, text, answer(posted))
+}
+
+/// Returns the error for a session that has no passkey to answer with.
+fn missing(console: &Console, session: &Session) -> Error {
+    let url = console.sign_in.as_ref().map_or("URL", SignIn::url);
+    let person = session.person().unwrap_or_default();
+    Error::new(
+        Code::ConsentRequired,
+        format!(
+            "To answer yes, you need a passkey that is registered for you. At a terminal of the server, run `mcpkg passkey \
+             add NAME --url {url} --person '{person}'`, and open the link on your device. Nothing was changed"
+        ),
+    )
 }
 
 /// Returns the fields that the script fills in before it sends the form.
@@ -83,6 +117,9 @@ pub async fn signed_out(console: Arc<Console>, to: String) -> Response {
                     (fields(&console, About::SignIn, &Wanted::Answer(None)))
                     button.main { "Sign in with a passkey" }
                 }
+            }
+            (issuer::offer(&console, &to))
+            @if has_passkeys || console.sign_in.is_some() {
                 // If a page of another server opened this page, the browser did not send the cookie.
                 p { "If you are signed in, " a href=(to) { "open the page again" } "." }
             }
@@ -92,17 +129,11 @@ pub async fn signed_out(console: Arc<Console>, to: String) -> Response {
     .await
 }
 
-/// Returns the address to go to after signing in. It is always a place of the console, never another site.
-fn place(to: &str) -> String {
-    let (path, query) = to.split_once('?').unwrap_or((to, ""));
-    At::read(path, query).map_or_else(|| "/inbox".to_owned(), |at| at.address())
-}
-
 /// Signs a browser in with the passkey that answered the form of [`signed_out`].
 pub async fn signed_in(console: Arc<Console>, posted: Fields) -> Response {
     blocking(move || {
         let passkey = console.passkeys.sign_in(&console.context, answer(&posted));
-        match passkey.and_then(|passkey| console.sessions.begin(Some(passkey.id))) {
+        match passkey.and_then(|passkey| console.sessions.begin(Began::Passkey(passkey.id))) {
             Ok(cookie) => ([(SET_COOKIE, cookie)], Redirect::to(&place(posted.get("to")))).into_response(),
             Err(error) => refused(&error),
         }

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body as Shown, Line, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reply, reviewed};
-use mcpkg_core::op::{Context, read_only};
+use mcpkg_core::op::Context;
 
 use super::address::Fields;
 use super::at::At;
@@ -28,13 +28,14 @@ use super::session::Session;
 pub async fn show(State(console): State<Arc<Console>>, Extension(session): Extension<Session>, uri: Uri) -> Response {
     blocking(move || {
         let session = session.at(&console.context);
+        let context = session.context(&console.context);
         let Some(mut at) = At::read(uri.path(), uri.query().unwrap_or_default()) else { return nothing(&session) };
         // Read the position before the screen. If something is committed in between, the browser sees a newer position
         // and loads the page again.
         let position = console.context.store.position().ok().map(|position| position.to_string());
         // The health page counts rows, which would take too long after each commit.
         let position = position.filter(|_| at.place != Place::Health);
-        match screen(&console.context, &mut at) {
+        match screen(&context, &mut at) {
             Ok(Screen { body: Shown::Editor(document), .. }) => {
                 let shown = edit::shown(&console, &session, &Edited::Workflow(document), position);
                 shown.unwrap_or_else(|error| page::failed(&session, &error, "/inbox"))
@@ -43,7 +44,7 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
                 if let Some(requests) = console.requests.as_ref().filter(|_| at.place == Place::Health) {
                     health::add(&mut screen, requests());
                 }
-                let (domains, is_read_only) = (console.context.domains, console.is_read_only);
+                let (domains, is_read_only) = (console.context.domains, console.only_reads(&session));
                 let drawing = Drawing { session: &session, at: &at, domains, is_read_only };
                 let (title, body) = (screen.title.as_str(), drawing.screen(&screen));
                 Page { title, at: position, body, ..Page::of(&session, StatusCode::OK, &at.place) }.into_response()
@@ -89,7 +90,7 @@ pub async fn act(
 }
 
 fn acted(console: &Arc<Console>, session: &Session, at: &mut At, posted: &Fields) -> Result<Response> {
-    let screen = screen(&console.context, at)?;
+    let screen = screen(&session.context(&console.context), at)?;
     match &screen.body {
         Shown::Form(form) => run_form(console, session, at, form.clone(), posted),
         Shown::Editor(document) => edit::answered(console, session, Edited::Workflow(document.clone()), posted),
@@ -112,8 +113,8 @@ fn press(console: &Arc<Console>, session: &Session, at: &At, screen: &Screen, po
     if posted.get("seen") != seen {
         return Err(outdated());
     }
-    if console.is_read_only && action.changes(console.context.domains) {
-        return Err(read_only());
+    if action.changes(console.context.domains) {
+        console.check_writes(session)?;
     }
     match &action.does {
         Does::Review(digest) => {
@@ -146,10 +147,10 @@ fn call_of(
             Some(look) => Quoted::Place(look.clone()),
             None => Quoted::Row(draw::words(row)),
         }),
-        None => session.passkey.is_some().then(|| Quoted::Place(at.place.clone())),
+        None => session.needs_passkey().then(|| Quoted::Place(at.place.clone())),
     };
     let question = format!("{}: run `{}`?", action.words(), call.command());
-    let origin = origin(at, &call, None);
+    let origin = origin(session, at, &call, None);
     start(console, session, origin, move |job, context| {
         if let Some(quoted) = quoted {
             let lines = quoted.lines(context)?;
@@ -187,22 +188,23 @@ fn run_form(
     let form = form::filled(form, posted)?;
     let call = form.invocation();
     let reads = call.entry(console.context.domains).is_some_and(|entry| entry.effect.reads());
-    if console.is_read_only && !reads {
-        return Err(read_only());
+    if !reads {
+        console.check_writes(session)?;
     }
     if draw::needs_terminal(&call) {
         let error = Error::new(Code::TerminalRequired, "This opens an editor, which needs a terminal");
         return Err(error.hint(format!("in a terminal, run `{}`", call.command())));
     }
-    let origin = origin(at, &call, Some(form));
+    let origin = origin(session, at, &call, Some(form));
     let question = format!("Run `{}`?", call.command());
     // Some reads write a file of the server's user, such as `workflow export`.
-    let call = if reads && session.passkey.is_none() { call } else { call.asking(question) };
+    let call = if reads && !session.needs_passkey() { call } else { call.asking(question) };
     start(console, session, origin, move |_, context| outcome(&call, context))
 }
 
-fn origin(at: &At, call: &Invocation, form: Option<mcpkg_console::form::Form>) -> Origin {
-    Origin { title: call.command(), address: at.address(), form, name: call.destroys.clone() }
+fn origin(session: &Session, at: &At, call: &Invocation, form: Option<mcpkg_console::form::Form>) -> Origin {
+    let grant = session.grant.clone();
+    Origin { title: call.command(), address: at.address(), form, name: call.destroys.clone(), grant }
 }
 
 fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {

@@ -15,13 +15,15 @@ use super::address::Fields;
 use super::asset::{CODEMIRROR, EDITOR};
 use super::console::Console;
 use super::doors::{self, Posted};
-use super::{edit, events, image, jobs, page, passkey, places};
+use super::sign_in::BACK;
+use super::{edit, events, image, issuer, jobs, page, passkey, places};
 
 /// Returns the routes of the console. Every request passes [`doors::guard`] first.
 pub fn routes(console: Arc<Console>) -> Router {
     let places = get(places::show).post(places::act).with_state(Arc::clone(&console));
     Router::new()
         .route("/login", get(sign_in).post(signed_in))
+        .route(BACK, get(issuer::finish))
         .route("/logout", post(sign_out))
         .route("/passkey", get(passkey::show).post(register))
         .route("/passkey.js", get(passkey::script))
@@ -45,6 +47,9 @@ async fn sign_in(RawQuery(query): RawQuery) -> Response {
 async fn signed_in(State(console): State<Arc<Console>>, Extension(Posted(posted)): Extension<Posted>) -> Response {
     if posted.has("ticket") {
         return passkey::signed_in(console, posted).await;
+    }
+    if posted.has("issuer") {
+        return issuer::begin(console, posted.get("to").to_owned()).await;
     }
     let signing = Arc::clone(&console);
     let token = posted.get("token").to_owned();

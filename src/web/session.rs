@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
@@ -11,14 +11,18 @@ use mcpkg_base::approved::{Approved, Kind};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
+use mcpkg_core::access::Grant;
 use mcpkg_core::op::Context;
+use mcpkg_core::passkey::Decider;
 
 use super::link::{self, LINK};
+use super::person::Person;
 
 /// The header of requests that the script of a page sends by itself, without an action of the user.
 const LIVE: &str = "mcpkg-live";
 
-/// How long a session lasts after the last request that the user made, in milliseconds.
+/// How long a session lasts after the last request that the user made, in milliseconds. A session of a person who signed
+/// in with the issuer also ends this long after it began, because the groups of the person may have changed since.
 const IDLE: Millis = 12 * 60 * 60 * 1000;
 
 /// The session of a signed-in browser.
@@ -28,19 +32,84 @@ pub struct Session {
     pub secret: String,
     /// The selected project, which pages name; empty until [`Session::at`] reads it.
     pub project: String,
-    /// The id of the passkey with which the person signed in. In such a session, each yes needs an answer of the passkey.
-    /// `None` for a session that began with a link from a terminal.
-    pub passkey: Option<String>,
+    pub began: Began,
+    /// What the access rules allow the person who signed in with the issuer; `None` in other sessions. The doors set it for
+    /// each request.
+    pub grant: Option<Grant>,
     seen: Millis,
 }
 
+/// How a session began, which decides who answers its questions.
+#[derive(Clone)]
+pub enum Began {
+    /// With a link from a terminal. A yes in this session counts like one at the terminal.
+    Link,
+    /// With the passkey that has this id. Each yes needs an answer of this passkey.
+    Passkey(String),
+    /// With the issuer of the server. Each yes needs an answer of a passkey of this person.
+    Issuer(Arc<Person>),
+}
+
 impl Session {
+    /// Returns the session with what the access rules allow now.
+    #[must_use]
+    pub fn allowed(self, grant: Grant) -> Self {
+        Self { grant: Some(grant), ..self }
+    }
+
+    /// Returns the passkeys that have to answer each question; `None` if no passkey is needed.
+    pub fn decider(&self) -> Option<Decider<'_>> {
+        match &self.began {
+            Began::Link => None,
+            Began::Passkey(id) => Some(Decider::Passkey(id)),
+            Began::Issuer(person) => Some(Decider::Person(person.name())),
+        }
+    }
+
+    pub fn needs_passkey(&self) -> bool {
+        self.decider().is_some()
+    }
+
+    /// Returns the person who signed in with the issuer.
+    pub fn person(&self) -> Option<&str> {
+        match &self.began {
+            Began::Issuer(person) => Some(person.name()),
+            Began::Link | Began::Passkey(_) => None,
+        }
+    }
+
+    /// Returns whether the access rules let the person only read.
+    pub fn is_read_only(&self) -> bool {
+        self.grant.as_ref().is_some_and(|grant| grant.read_only)
+    }
+
+    /// Returns the context of what this session does. `context` is that of the console.
+    pub fn context(&self, context: &Context) -> Context {
+        match (&self.began, &self.grant) {
+            (Began::Issuer(person), Some(grant)) => person.context(context, grant),
+            _ => context.clone(),
+        }
+    }
+
+    fn is_over(&self, now: Millis) -> bool {
+        let is_old = matches!(&self.began, Began::Issuer(person) if now.saturating_sub(person.since) >= IDLE);
+        is_old || now.saturating_sub(self.seen) >= IDLE
+    }
+
     /// Reads the name of the selected project from the database.
     #[must_use]
     pub fn at(self, context: &Context) -> Self {
         let project = context.read(|_, project| Ok(project.name.clone())).unwrap_or_default();
         Self { project, ..self }
     }
+}
+
+/// The cookies of a console.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Cookie {
+    Session,
+    /// The cookie of a browser that is signing in with the issuer.
+    SignIn,
 }
 
 pub struct Sessions {
@@ -123,46 +192,63 @@ impl Sessions {
             None => expires.is_some_and(|expires| now < expires),
         };
         drop(inside);
-        if is_good { self.begin(None).map(Some) } else { Ok(None) }
+        if is_good { self.begin(Began::Link).map(Some) } else { Ok(None) }
     }
 
-    /// Begins a session. `passkey` is `None` if it began with a link from a terminal. Returns the session's cookie.
-    pub fn begin(&self, passkey: Option<String>) -> Result<String> {
+    /// Begins a session. Returns its cookie.
+    pub fn begin(&self, began: Began) -> Result<String> {
         let (cookie, secret) = (hex::encode(&self.clock.secret()?), hex::encode(&self.clock.secret()?));
-        let session = Session { secret, project: String::new(), passkey, seen: self.clock.now() };
+        let session = Session { secret, project: String::new(), began, grant: None, seen: self.clock.now() };
         self.inside().sessions.insert(sha256::hex(&cookie), session);
+        Ok(self.set_cookie(Cookie::Session, &cookie))
+    }
+
+    /// Returns the header that sets a cookie.
+    pub fn set_cookie(&self, cookie: Cookie, value: &str) -> String {
         let secure = if self.is_secure() { "; Secure" } else { "" };
-        Ok(format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie()))
+        let scope = match cookie {
+            Cookie::Session => "SameSite=Strict",
+            // The issuer, which is another site, sends the browser back with this cookie.
+            Cookie::SignIn if value.is_empty() => "SameSite=Lax; Max-Age=0",
+            Cookie::SignIn => "SameSite=Lax; Max-Age=600",
+        };
+        format!("{}={value}; Path=/; HttpOnly; {scope}{secure}", self.cookie(cookie))
+    }
+
+    /// Ends a session.
+    pub fn end(&self, session: &Session) {
+        self.inside().sessions.retain(|_, known| known.secret != session.secret);
     }
 
     pub fn sign_out(&self, headers: &HeaderMap) {
         let mut inside = self.inside();
-        self.cookies(headers).for_each(|cookie| drop(inside.sessions.remove(&sha256::hex(cookie))));
+        self.cookies(Cookie::Session, headers).for_each(|cookie| drop(inside.sessions.remove(&sha256::hex(cookie))));
     }
 
     /// Returns whether a session has not ended.
     pub fn is_open(&self, session: &Session) -> bool {
         let now = self.clock.now();
         let is_it = |known: &&Session| known.secret == session.secret;
-        let is_open =
-            self.inside().sessions.values().find(is_it).is_some_and(|known| now.saturating_sub(known.seen) < IDLE);
+        let is_open = self.inside().sessions.values().find(is_it).is_some_and(|known| !known.is_over(now));
         is_open && self.has_passkey(session)
     }
 
-    /// Returns whether the session's passkey still exists. Sessions that began with a link need none.
+    /// Returns whether the passkey that began the session still exists. Other sessions need none.
     fn has_passkey(&self, session: &Session) -> bool {
-        session.passkey.as_ref().is_none_or(|passkey| {
-            let approved = self.server.as_ref().map(|server| &server.approved);
-            approved.is_some_and(|approved| approved.has(Kind::Passkey, passkey).unwrap_or(false))
-        })
+        let Began::Passkey(passkey) = &session.began else { return true };
+        let approved = self.server.as_ref().map(|server| &server.approved);
+        approved.is_some_and(|approved| approved.has(Kind::Passkey, passkey).unwrap_or(false))
     }
 
     /// Returns the session of a request. Requests with the header [`LIVE`] do not prolong the session.
     pub fn session(&self, headers: &HeaderMap) -> Option<Session> {
         let now = self.clock.now();
         let mut inside = self.inside();
-        inside.sessions.retain(|_, session| now.saturating_sub(session.seen) < IDLE);
-        let known = self.cookies(headers).map(sha256::hex).find(|cookie| inside.sessions.contains_key(cookie))?;
+        inside.sessions.retain(|_, session| !session.is_over(now));
+        let known = self
+            .cookies(Cookie::Session, headers)
+            .map(sha256::hex)
+            .find(|cookie| inside.sessions.contains_key(cookie))?;
         if !inside.sessions.get(&known).is_some_and(|session| self.has_passkey(session)) {
             inside.sessions.remove(&known);
             return None;
@@ -174,18 +260,19 @@ impl Sessions {
         Some(session.clone())
     }
 
-    /// Returns the name of the cookie. Browsers share cookies between ports, so each console has a cookie name of its
+    /// Returns the name of a cookie. Browsers share cookies between ports, so each console has a cookie name of its
     /// own: two consoles at one host would overwrite a cookie of the same name. Browsers accept a cookie with the
     /// prefix `__Host-` only from the host itself, over TLS.
-    fn cookie(&self) -> String {
-        let name = self.host.split('.').next().unwrap_or_default();
-        if self.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
+    fn cookie(&self, cookie: Cookie) -> String {
+        let prefix = if self.is_secure() { "__Host-" } else { "" };
+        let suffix = if cookie == Cookie::SignIn { "-sign-in" } else { "" };
+        format!("{prefix}{}{suffix}", self.host.split('.').next().unwrap_or_default())
     }
 
-    /// Returns the values of the console's cookie. There may be several, because other servers on the host can set a
+    /// Returns the values of one of the console's cookies. There may be several, because other servers on the host can set a
     /// cookie of the same name.
-    fn cookies<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h str> {
-        let name = self.cookie();
+    pub fn cookies<'h>(&self, cookie: Cookie, headers: &'h HeaderMap) -> impl Iterator<Item = &'h str> {
+        let name = self.cookie(cookie);
         let pairs =
             headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
         pairs.filter_map(move |pair| pair.trim().strip_prefix(&name)?.strip_prefix('='))

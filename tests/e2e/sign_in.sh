@@ -84,6 +84,29 @@ browse &
     --static-oauth-client-metadata '{"client_name":"ada"}' >"$scratch/remote.out" 2>"$scratch/remote.log" || true
 same "mcp-remote: ada lists prompts" "$(grep -c '"name":"greet"' "$scratch/remote.out" || true)" 1
 
+# A person signs in to the console: curl is the browser, and keeps its cookies.
+stop_server || true
+console=$(free_port)
+registered=$(curl -s "http://127.0.0.1:$port/reg" -H 'Content-Type: application/json' --data \
+    "{\"client_name\":\"ada\",\"redirect_uris\":[\"http://localhost:$console/login/issuer\"],\"token_endpoint_auth_method\":\"none\"}")
+client=$(echo "$registered" | sed -n 's/.*"client_id":"\([^"]*\)".*/\1/p')
+shell access rule add --claim sub=ada >/dev/null
+start_server "$scratch/console.log" "$mcpkg" --db "$database" serve --http --port "$console" --console \
+    --oauth-issuer "http://127.0.0.1:$port" --oauth-client "$client"
+browser() { curl -s -b "$scratch/cookies" -c "$scratch/cookies" "$@"; }
+sleep 1
+to=$(browser -D - -o "$scratch/begun" -H 'Sec-Fetch-Site: same-origin' --data 'issuer=yes&to=/feed' "http://localhost:$console/login" |
+    sed -n 's/^refresh: 0; url=\([^[:cntrl:]]*\).*/\1/p')
+browser -L "$to" >"$scratch/signed-in"
+same "console: the issuer signs ada in" "$(grep -c 'You are signed in as <strong>person:ada</strong>' "$scratch/signed-in" || true)" 1
+same "console: ada reads the feed" "$(browser "http://localhost:$console/feed" | grep -c 'person:ada' || true)" 1
+same "the trail names ada in the console" "$(shell events --json | grep -c '"console:person:ada"' || true)" 1
+shell access rule remove --claim sub=ada --yes >/dev/null
+same "console: without a rule, ada is signed out" \
+    "$(browser -o /dev/null -w '%{http_code}' "http://localhost:$console/feed")" 403
+stop_server || true
+start_server "$scratch/server.log" "$mcpkg" --db "$database" serve --http --port 0 --oauth-issuer "http://127.0.0.1:$port"
+
 # The group is withdrawn: the next request is refused. The issuer goes: who has a token goes on.
 shell access rule remove --claim groups=support --project shop --yes >/dev/null
 case $(sign_in /projects/shop/mcp bob) in

@@ -18,7 +18,7 @@ fn signed_in(scratch: &Scratch, server: &Http) -> Option<Browser> {
     let link = Regex::new(r"/login\?token=([0-9a-f]{64})\b").expect("a pattern");
     let shown = terminal.wait_until(|text| link.is_match(text), "a link");
     let token = link.captures(&shown).expect("a link")[1].to_owned();
-    let mut browser = Browser { terminal, host: server.address.to_string(), cookie: String::new() };
+    let mut browser = Browser { screen: Some(terminal), host: server.address.to_string(), cookie: String::new() };
     browser.sign_in(&token);
     // The link works only once.
     let page = browser.get(&format!("/login?token={token}"));

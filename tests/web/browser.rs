@@ -11,7 +11,8 @@ use crate::support::http::{Response, read_response};
 use crate::support::{DEADLINE, Request, Screen, morning};
 
 pub struct Browser {
-    pub terminal: Screen,
+    /// The terminal that printed the link, if there is one.
+    pub screen: Option<Screen>,
     /// The host and port of the console, as in its link.
     pub host: String,
     pub cookie: String,
@@ -32,11 +33,15 @@ impl Browser {
     pub fn start(mut command: Command, arguments: &[&str]) -> Option<Self> {
         command.env("TERM", "xterm-256color").env("TZ", morning()).args(["console", "--web"]).args(arguments);
         let terminal = Screen::start((220, 40), &command)?;
-        let mut browser = Self { terminal, host: String::new(), cookie: String::new() };
+        let mut browser = Self { screen: Some(terminal), host: String::new(), cookie: String::new() };
         let link = browser.link(0);
         browser.host = link.0;
         browser.sign_in(&link.1);
         Some(browser)
+    }
+
+    pub fn terminal(&mut self) -> &mut Screen {
+        self.screen.as_mut().expect("a terminal")
     }
 
     /// Returns the host and the token of the link with this number on the terminal.
@@ -47,7 +52,8 @@ impl Browser {
             let found = link.captures_iter(text).nth(number);
             found.map(|found| (found[1].to_owned(), found[2].to_owned()))
         };
-        of(&self.terminal.wait_until(|text| of(text).is_some(), "a link")).expect("a link")
+        let screen = self.screen.as_ref().expect("a terminal");
+        of(&screen.wait_until(|text| of(text).is_some(), "a link")).expect("a link")
     }
 
     pub fn sign_in(&mut self, token: &str) {

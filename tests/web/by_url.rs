@@ -98,8 +98,8 @@ fn a_client_on_this_machine_opens_the_request_on_the_console_there() {
     }
     assert!(!client.seen.iter().any(|line| line["method"] == "notifications/elicitation/complete"), "nobody decided");
     // Without a console, the client shows a form.
-    browser.terminal.keys("\u{3}");
-    browser.terminal.end();
+    browser.terminal().keys("\u{3}");
+    browser.screen.take().expect("a terminal").end();
     let asking = client.post("tools/call", call("d"));
     let question = client.notification("elicitation/create");
     assert!(question["params"]["requestedSchema"].is_object(), "{question}");

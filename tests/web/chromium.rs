@@ -115,7 +115,7 @@ impl Chromium {
 
     /// Signs in to the console of `other` with a new link, which the console prints when enter is pressed.
     pub fn sign_in(&mut self, other: &mut Browser) {
-        other.terminal.keys("\r");
+        other.terminal().keys("\r");
         let (host, token) = other.link(1);
         self.base = format!("http://{host}");
         self.open(&format!("/login?token={token}"));

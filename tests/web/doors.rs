@@ -100,7 +100,7 @@ fn a_link_signs_one_browser_in_once() {
         assert_eq!((response.status, response.header("set-cookie")), (401, None), "{used}");
         assert!(text(&response.text()).contains("This link was used before"), "{}", response.text());
     }
-    browser.terminal.keys("\r");
+    browser.terminal().keys("\r");
     let (_, other) = browser.link(1);
     assert_ne!(token, other);
     // Opening the link is not enough to use it up.
@@ -152,7 +152,7 @@ fn without_a_terminal_there_is_no_console() {
 fn ctrl_c_ends_it() {
     let (ground, _client) = ground();
     let Some(mut browser) = opened(&ground, &[]) else { return };
-    browser.terminal.keys("\u{3}");
+    browser.terminal().keys("\u{3}");
     // The status may also be that of the interrupted shell that started the console.
-    assert!(matches!(browser.terminal.end(), 0 | 130));
+    assert!(matches!(browser.screen.take().expect("a terminal").end(), 0 | 130));
 }

@@ -182,7 +182,7 @@ fn unsaved_text_survives_a_save_by_others_a_no_and_a_sign_out_elsewhere() {
     chromium.wait("Your text is kept in this tab");
     chromium.press("Save");
     chromium.wait("Not signed in");
-    browser.terminal.keys("\r");
+    browser.terminal().keys("\r");
     let (_, token) = browser.link(2);
     chromium.visit(&format!("http://{}", browser.host));
     chromium.open(&format!("/login?token={token}"));

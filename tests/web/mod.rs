@@ -11,6 +11,8 @@ mod editing;
 mod figures;
 mod health;
 mod hostile;
+mod issuer;
+mod issuer_attacks;
 mod pages;
 mod passkeys;
 mod preview;

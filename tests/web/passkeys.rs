@@ -26,9 +26,12 @@ struct Place {
 }
 
 /// Makes a link that registers a passkey for a server, at a terminal. Returns the terminal and the link's token.
-pub fn invited(scratch: &Scratch, name: &str, origin: &str) -> Option<(Screen, String)> {
+pub fn invited(scratch: &Scratch, name: &str, origin: &str, person: Option<&str>) -> Option<(Screen, String)> {
     let mut command = scratch.command();
     command.env("TERM", "xterm-256color").args(["passkey", "add", name, "--url", origin]);
+    if let Some(person) = person {
+        command.args(["--person", person]);
+    }
     let Some(terminal) = Screen::start((220, 40), &command) else {
         skipped(super::NO_SCRIPT);
         return None;
@@ -40,12 +43,12 @@ pub fn invited(scratch: &Scratch, name: &str, origin: &str) -> Option<(Screen, S
 }
 
 /// Returns the challenge in a page.
-fn challenge(page: &str) -> String {
+pub fn challenge(page: &str) -> String {
     let challenge = Regex::new(r#"data-challenge="([A-Za-z0-9_-]{43})""#).expect("a pattern");
     challenge.captures(page).unwrap_or_else(|| panic!("no challenge: {page}"))[1].to_owned()
 }
 
-fn values(answer: &Answer) -> Vec<(&str, &str)> {
+pub fn values(answer: &Answer) -> Vec<(&str, &str)> {
     answer.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
@@ -54,8 +57,8 @@ impl Place {
     fn new(ground: &Ground) -> Option<Self> {
         let server = Http::start(&ground.scratch, &["--console"]);
         let host = format!("localhost:{}", server.address.port());
-        let (terminal, token) = invited(&ground.scratch, "alice", &format!("http://{host}"))?;
-        let browser = Browser { terminal, host, cookie: String::new() };
+        let (terminal, token) = invited(&ground.scratch, "alice", &format!("http://{host}"), None)?;
+        let browser = Browser { screen: Some(terminal), host, cookie: String::new() };
         let place = Self { server, browser, authenticator: Authenticator::new() };
         let page = place.browser.page(&format!("/passkey?token={token}"));
         assert!(page.contains("data-name=\"alice\"") && text(&page).contains("with the name alice"), "{page}");
@@ -296,7 +299,7 @@ fn a_passkey_is_made_only_with_a_link_from_a_terminal_and_with_es256() {
     let done = text(&place.browser.follow(&place.yes(&question, &answer)));
     assert!(done.contains("only at a terminal"), "{done}");
 
-    let Some((_terminal, token)) = invited(&ground.scratch, "bob", &place.origin()) else { return };
+    let Some((_terminal, token)) = invited(&ground.scratch, "bob", &place.origin(), None) else { return };
     let page = place.browser.page(&format!("/passkey?token={token}"));
     let good = place.asked(&page);
     let bob = Authenticator::new();
@@ -385,7 +388,7 @@ fn a_passkey_is_made_and_used_on_a_phone() {
     let Some(mut chromium) = Chromium::launch() else { return };
     let server = Http::start(&ground.scratch, &["--console"]);
     let origin = format!("http://localhost:{}", server.address.port());
-    let Some((_terminal, token)) = invited(&ground.scratch, "phone", &origin) else { return };
+    let Some((_terminal, token)) = invited(&ground.scratch, "phone", &origin, None) else { return };
     chromium.size(320, 640);
     chromium.visit(&origin);
     let authenticator = chromium.add_authenticator();

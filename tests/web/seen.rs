@@ -217,7 +217,7 @@ fn seven_tabs_share_one_stream_that_ends_with_the_last() {
     let (ground, _client) = ground();
     let Some(mut browser) = opened(&ground, &[]) else { return };
     let Some(chromium) = Chromium::start(&mut browser) else { return };
-    let process = browser.terminal.program();
+    let process = browser.terminal().program();
     let watches = || {
         let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("threads");
         let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
@@ -251,7 +251,7 @@ fn a_console_that_ends_or_signs_out_is_noticed() {
     let (ground, _client) = ground();
     let Some(mut browser) = opened(&ground, &[]) else { return };
     let Some(mut chromium) = Chromium::start(&mut browser) else { return };
-    browser.terminal.keys("\u{3}");
+    browser.terminal().keys("\u{3}");
     chromium.wait("The console does not answer");
     // Start another console on the same database. It does not know the browser's session.
     let Some(mut other) = opened(&ground, &[]) else { return };

@@ -174,7 +174,7 @@ fn a_browser_signs_in_and_approves_over_tls() {
 /// Registers a passkey, signs in with it, and approves the only request.
 fn approve_with_a_passkey(ground: &Ground, chromium: &Chromium, origin: &str) {
     chromium.add_authenticator();
-    let Some((_terminal, token)) = super::passkeys::invited(&ground.scratch, "laptop", origin) else { return };
+    let Some((_terminal, token)) = super::passkeys::invited(&ground.scratch, "laptop", origin, None) else { return };
     chromium.press("Sign out");
     chromium.open(&format!("/passkey?token={token}"));
     chromium.press("Make a passkey");

@@ -18,6 +18,7 @@ const fn screen(screen: &'static str, shows: &'static str, keys: &'static [(char
 const ALL: &str = "undo this agent since here";
 const ALL_OF_SHELL: &str = "undo the shell since here";
 const ALL_OF_CONSOLE: &str = "undo the console since here";
+const ALL_OF_PERSON: &str = "undo this person since here";
 
 pub const SCREENS: &[Keys] = &[
     screen(
@@ -80,6 +81,7 @@ pub const SCREENS: &[Keys] = &[
             ('U', ALL),
             ('U', ALL_OF_SHELL),
             ('U', ALL_OF_CONSOLE),
+            ('U', ALL_OF_PERSON),
             (' ', "mark"),
             ('P', "propose a workflow"),
             ('\n', "more"),
@@ -88,7 +90,7 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Event",
         "one change: who, when, and the difference",
-        &[('u', "undo"), ('U', ALL), ('U', ALL_OF_SHELL), ('U', ALL_OF_CONSOLE)],
+        &[('u', "undo"), ('U', ALL), ('U', ALL_OF_SHELL), ('U', ALL_OF_CONSOLE), ('U', ALL_OF_PERSON)],
     ),
     screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
     screen(

@@ -35,7 +35,7 @@ const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs
     mcpkg serves only clients on this machine. With --oauth-issuer, a request needs a key or a token of that issuer.";
 
 /// Options that only the long help shows.
-const RARE: [&str; 22] = [
+const RARE: [&str; 24] = [
     "drain",
     "otlp",
     "audit-log-size",
@@ -47,6 +47,8 @@ const RARE: [&str; 22] = [
     "public-url",
     "oauth-audience",
     "oauth-scope",
+    "oauth-client",
+    "oauth-client-secret",
     "rate-limit",
     "tool-rate",
     "timeout",

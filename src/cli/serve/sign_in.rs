@@ -1,10 +1,13 @@
 //! `mcpkg serve` for people who sign in with the team's OAuth server.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use tokio_util::sync::CancellationToken;
 
 use super::super::output::Output;
 use crate::mcp;
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::secret::Reference;
+use mcpkg_core::access::token::code::Client;
 use mcpkg_store::{Store, access_rules};
 
 /// Adds the options for signing in.
@@ -42,13 +45,38 @@ pub(super) fn arguments(command: Command) -> Command {
                 .requires("oauth-issuer")
                 .help("Scopes that clients ask the issuer for"),
         )
+        .arg(Arg::new("oauth-client").long("oauth-client").value_name("ID").requires("oauth-issuer").requires("console").help(
+            "Let people sign in to the console too, as users of this client of the issuer; its redirect address is \
+             PUBLIC-URL/login/issuer",
+        ))
+        .arg(
+            Arg::new("oauth-client-secret")
+                .long("oauth-client-secret")
+                .value_name("REFERENCE")
+                .value_parser(value_parser!(Reference))
+                .requires("oauth-client")
+                .help("Where the client's secret is stored, unless the client is public: env:NAME, file:PATH or command:ARGV"),
+        )
 }
 
 /// Returns the settings for signing in, if an issuer is named.
 pub(super) fn settings(matches: &ArgMatches, url: Option<String>) -> Result<Option<mcp::SignIn>> {
     let Some(issuer) = matches.get_one::<String>("oauth-issuer") else { return Ok(None) };
     let list = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect();
-    mcp::SignIn::new(issuer, list("oauth-audience"), list("oauth-scope"), url).map(Some)
+    let sign_in = mcp::SignIn::new(issuer, list("oauth-audience"), list("oauth-scope"), url)?;
+    Ok(Some(sign_in.with_client(client(matches)?)))
+}
+
+/// Returns the client of the issuer with which people sign in to the console, if one is named.
+fn client(matches: &ArgMatches) -> Result<Option<Client>> {
+    let Some(id) = matches.get_one::<String>("oauth-client") else { return Ok(None) };
+    if id.is_empty() || !id.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        let why = format!("--oauth-client '{}' is not the id of a client", id.escape_debug());
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    let secret = matches.get_one::<Reference>("oauth-client-secret");
+    let secret = secret.map(|reference| reference.resolve(&CancellationToken::new())).transpose()?;
+    Ok(Some(Client { id: id.clone(), secret }))
 }
 
 /// Warns if nobody who signs in would have access.

@@ -66,6 +66,12 @@ impl Record {
         self.facts().line.by(config);
     }
 
+    /// Records the person who sent a request to the console.
+    pub(in crate::mcp) fn person(&self, name: &str) {
+        let line = &mut self.facts().line;
+        (line.requester, line.client) = (Some(name.to_owned()), Some("console".to_owned()));
+    }
+
     /// Records that rmcp answers the call.
     pub(in crate::mcp) fn forward(&self) {
         self.facts().is_forwarded = true;

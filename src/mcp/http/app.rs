@@ -95,8 +95,8 @@ impl App {
         let closing = CancellationToken::new();
         let metrics = Arc::new(Metrics::new());
         let console = network.console.then(|| {
-            let names = (network.host, hosts.as_slice());
-            console::new(&server.store, &config, names, network.is_secure(), &closing, &metrics)
+            let names = (&network, hosts.as_slice());
+            console::new((&server.store, &config), names, &server.console, &closing, &metrics)
         });
         let console = console.transpose()?;
         Ok(Arc::new(Self {

@@ -1,9 +1,9 @@
 //! Serves the console to browsers at all paths that the server does not need itself.
 //!
-//! The console has checks of its own. The access keys and OAuth tokens of MCP clients do not open it.
+//! The console has checks of its own. The access keys and OAuth tokens of MCP clients do not open it. People sign in with
+//! the same issuer, in their browsers.
 
-use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Body;
 use super::connection::Arriving;
 use super::metrics::Metrics;
+use super::network::Network;
 use super::requests;
 use crate::mcp::Config;
 use crate::web::Beside;
@@ -24,12 +25,11 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Caller, Context};
 use mcpkg_store::Store;
 
-/// Returns the console of a server with these host names.
+/// Returns the console of a server with these host names. `url` is its address as browsers see it, once the server listens.
 pub(super) fn new(
-    store: &Store,
-    config: &Config,
-    (bound, names): (IpAddr, &[String]),
-    is_secure: bool,
+    (store, config): (&Store, &Config),
+    (network, names): (&Network, &[String]),
+    url: &Arc<OnceLock<String>>,
     closing: &CancellationToken,
     metrics: &Arc<Metrics>,
 ) -> Result<Beside> {
@@ -37,9 +37,11 @@ pub(super) fn new(
     // Pages show replies as text.
     context.shows_data = false;
     context.cancelled = closing.clone();
-    let hosts = names.iter().cloned().chain(["localhost".to_owned(), bound.to_string()]).collect();
+    let hosts = names.iter().cloned().chain(["localhost".to_owned(), network.host.to_string()]).collect();
     let metrics = Arc::clone(metrics);
-    Beside::new(context, hosts, is_secure, Box::new(move || requests::chart(&metrics.encoded())))
+    let requests = Box::new(move || requests::chart(&metrics.encoded()));
+    let sign_in = network.sign_in.as_ref().and_then(|sign_in| sign_in.of_console(&context, Arc::clone(url)));
+    Beside::new(context, hosts, network.is_secure(), requests, sign_in)
 }
 
 pub(super) async fn answer(console: &Beside, request: Request<Arriving>) -> Response<Body> {

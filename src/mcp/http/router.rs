@@ -11,9 +11,11 @@ use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::{Arriving, Peer};
 use super::headers::{check_single, spell_out_accept};
+use super::sign_in::SignIn;
 use super::{compression, console, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 use crate::mcp::call_log::{Record, note_requester};
+use crate::web::{Beside, By};
 
 /// The answer to clients that look for an authorization server when the server has no issuer.
 const NO_OAUTH: &str = "This server does not support OAuth. Send an access key in the header `Authorization: Bearer KEY`: \
@@ -44,7 +46,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Arr
     let _in_flight = app.metrics.begin();
     if let Some(console) = app.console.as_ref().filter(|_| !is_own(app, request.uri().path())) {
         let response = match app.rate.check(&app.config, peer.from) {
-            Ok(()) => console::answer(console, request).await,
+            Ok(()) => ask_console(app, console, peer, request).await,
             Err(refusal) => refusal.into_response(),
         };
         app.metrics.count("console", response.status(), begun.elapsed());
@@ -80,6 +82,27 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, mut request: Request<Arr
     if let Some(record) = record {
         record.responded(response.status(), response.size_hint().exact());
     }
+    response
+}
+
+/// Answers a request to the console. If a person who signed in with the issuer sent it, the audit log gets a line. While a
+/// required log cannot be written, such a server's console is closed.
+async fn ask_console(app: &App, console: &Beside, peer: &Peer, request: Request<Arriving>) -> Response<Body> {
+    let has_people = app.network.sign_in.as_ref().is_some_and(SignIn::has_client);
+    let Some(calls) = app.server.calls.as_ref().filter(|_| has_people) else {
+        return console::answer(console, request).await;
+    };
+    if let Err(error) = calls.admit_aside().await {
+        return Refusal::later(StatusCode::SERVICE_UNAVAILABLE, error.message(), 30).into_response();
+    }
+    let record = Record::begin(calls, Some(peer.from), request.body().size_hint().lower());
+    record.http(request.method().as_str(), request.uri().path());
+    let response = console::answer(console, request).await;
+    match response.extensions().get::<By>() {
+        Some(By(person)) => record.person(person),
+        None => record.skip(),
+    }
+    record.responded(response.status(), response.body().size_hint().exact());
     response
 }
 

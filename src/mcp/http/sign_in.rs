@@ -13,10 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Body};
 use super::headers::bearer;
+use crate::web;
 use mcpkg_base::clock::{Millis, rfc3339};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::Url;
+use mcpkg_core::access::token::code::Client;
 use mcpkg_core::access::token::{Claims, Issuer, Refused, State};
+use mcpkg_core::op::Context;
 
 /// The path where clients look for the metadata of an endpoint; the endpoint's own path follows it.
 pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -33,6 +36,8 @@ pub struct SignIn {
     /// The URL under which clients reach the server, without a slash at the end. If it is not configured, it is set
     /// when the server listens.
     url: Arc<OnceLock<String>>,
+    /// The registration with which people sign in to the console, if there is one.
+    client: Option<Client>,
 }
 
 /// Checks the URL under which clients reach a server. Returns it without a slash at the end.
@@ -78,7 +83,24 @@ impl SignIn {
         if let Some(url) = url {
             let _ = known.set(url);
         }
-        Ok(Self { issuer: Arc::new(Issuer::new(issuer)?), audiences, scopes, url: Arc::new(known) })
+        Ok(Self { issuer: Arc::new(Issuer::new(issuer)?), audiences, scopes, url: Arc::new(known), client: None })
+    }
+
+    /// Lets people sign in to the console as users of this client of the issuer.
+    #[must_use]
+    pub fn with_client(self, client: Option<Client>) -> Self {
+        Self { client, ..self }
+    }
+
+    /// Returns whether people sign in to the console.
+    pub(super) fn has_client(&self) -> bool {
+        self.client.is_some()
+    }
+
+    /// Returns how people sign in to the console at `url`, which is set when the server listens. `None` without a client.
+    pub(super) fn of_console(&self, context: &Context, url: Arc<OnceLock<String>>) -> Option<web::SignIn> {
+        let client = self.client.clone()?;
+        Some(web::SignIn::new(context, Arc::clone(&self.issuer), client, self.scopes.clone(), url))
     }
 
     pub(super) fn issuer(&self) -> &str {

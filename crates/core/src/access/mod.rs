@@ -18,7 +18,7 @@ pub use refused::Refused;
 pub use rules::Rules;
 pub use verify::{holds, required, verify};
 
-use crate::op::{Domain, Entry};
+use crate::op::{Domain, Entry, Undo};
 
 /// The group of the operations on access keys and rules. These operations are not offered to agents.
 pub const GROUP: &str = "access";
@@ -30,6 +30,7 @@ pub const DOMAIN: Domain = Domain {
         ("access", "Manage who may use an HTTP server: access keys, and rules for people who sign in"),
         ("access rule", "Manage what people and programs may do who sign in with an OAuth server"),
     ],
+    undo: Undo { lasting: &[("access.sign-in", "a person signed in")], ..Undo::NOTHING },
     health: health::health,
     ..Domain::EMPTY
 };

@@ -269,7 +269,7 @@ pub fn approve(context: &Context, shown: impl Into<Shown>, note: Option<&str>) -
     let shown = shown.into();
     let (note, uuid) = (note::checked(note)?, shown.uuid);
     let may = match context.caller {
-        Caller::Shell | Caller::Console(_) => has_terminal(context),
+        Caller::Shell | Caller::Console(_) | Caller::Person(_) => has_terminal(context),
         Caller::Client(_) => context.caller.rights().consent,
     };
     if !may {

@@ -12,11 +12,22 @@ use mcpkg_base::clock::Millis;
 pub enum Caller {
     /// This user, or a program that this user runs, at a shell on this machine.
     Shell,
-    /// This user in `mcpkg console`, or a person who signed in to the console of a server. Has the rights of a shell; only
-    /// its name in the audit trail differs, which is stored here.
+    /// This user in `mcpkg console`, or a person who signed in to the console of a server with a passkey. Has the rights of a
+    /// shell; only its name in the audit trail differs, which is stored here.
     Console(Cow<'static, str>),
+    /// A person who signed in to the console of a server with the server's issuer. In the console, each yes of the person
+    /// needs a passkey.
+    Person(Person),
     /// A client of a server that speaks MCP.
     Client(Client),
+}
+
+/// A person who signed in to the console of a server with the server's issuer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// What the access rules allow.
+    pub grant: Grant,
+    actor: String,
 }
 
 /// A client of a server that speaks MCP.
@@ -181,25 +192,35 @@ impl Caller {
         Caller::Client(Client { grant, connection, identity, actor })
     }
 
-    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `console:NAME`, `mcp:CLIENT`,
+    /// Returns a person who signed in to the console of a server.
+    ///
+    /// The audit trail names the person after `console:`. No client can choose a name that begins like this.
+    pub fn person(grant: Grant) -> Self {
+        let actor = format!("console:{}", grant.holder.requester());
+        Caller::Person(Person { grant, actor })
+    }
+
+    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `console:NAME`, `console:person:NAME`, `mcp:CLIENT`,
     /// `key:KEY:CLIENT`, `person:NAME:CLIENT` or `program:NAME:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",
             Caller::Console(actor) => actor,
+            Caller::Person(person) => &person.actor,
             Caller::Client(client) => &client.actor,
         }
     }
 
     /// Whether the caller is a person at a shell or in the console, or a program that they run there, as opposed to an agent.
     pub fn is_shell(&self) -> bool {
-        matches!(self, Caller::Shell | Caller::Console(_))
+        matches!(self, Caller::Shell | Caller::Console(_) | Caller::Person(_))
     }
 
     pub fn rights(&self) -> Rights {
         match self {
             // At a shell, consent is asked for at the terminal, if there is one.
             Caller::Shell | Caller::Console(_) => Rights { write: true, deploy: true, consent: false, execute: true },
+            Caller::Person(person) => person.grant.rights(Connection::Network),
             Caller::Client(Client { grant: Some(grant), connection, .. }) => grant.rights(*connection),
             Caller::Client(Client { grant: None, connection, .. }) => {
                 Rights { write: true, deploy: true, consent: *connection == Connection::Stdio, execute: true }
@@ -212,6 +233,7 @@ impl Caller {
     pub fn is_on_this_machine(&self) -> bool {
         match self {
             Caller::Shell | Caller::Console(_) => true,
+            Caller::Person(_) => false,
             Caller::Client(client) => client.connection == Connection::Stdio,
         }
     }
@@ -239,6 +261,7 @@ impl Caller {
     fn grant(&self) -> Option<&Grant> {
         match self {
             Caller::Client(client) => client.grant.as_ref(),
+            Caller::Person(person) => Some(&person.grant),
             Caller::Shell | Caller::Console(_) => None,
         }
     }
@@ -250,15 +273,12 @@ impl Caller {
 
     /// Returns the name of the only project that the caller reaches, if it is limited to one.
     pub fn project(&self) -> Option<&str> {
-        match self {
-            Caller::Client(Client { grant: Some(grant), .. }) => grant.project_name.as_deref(),
-            _ => None,
-        }
+        self.grant().and_then(|grant| grant.project_name.as_deref())
     }
 
     pub fn identity(&self) -> Identity {
         match self {
-            Caller::Shell | Caller::Console(_) => Identity::Mcpkg,
+            Caller::Shell | Caller::Console(_) | Caller::Person(_) => Identity::Mcpkg,
             Caller::Client(client) => client.identity,
         }
     }
@@ -266,10 +286,7 @@ impl Caller {
     /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, the person
     /// or program that signed in, or else this user. So a token issued in the shell is also valid over stdio.
     pub fn asker(&self) -> String {
-        match self {
-            Caller::Client(Client { grant: Some(grant), .. }) => grant.holder.requester(),
-            _ => "user".to_owned(),
-        }
+        self.grant().map_or_else(|| "user".to_owned(), |grant| grant.holder.requester())
     }
 }
 
@@ -364,6 +381,19 @@ mod tests {
         assert_eq!((person.actor(), &*person.asker(), person.is_shell()), ("console:alice-phone", "user", true));
         let unnamed = Caller::client(None, None, Connection::Network, Identity::Agentpack);
         assert_eq!((unnamed.actor(), unnamed.identity()), ("mcp:unknown", Identity::Agentpack));
+    }
+
+    #[test]
+    fn a_person_in_the_console_has_the_rights_of_the_access_rules() {
+        let signed_in = SignedIn { name: "person:ada#1".to_owned(), ..SignedIn::default() };
+        let holder = Holder::SignedIn(signed_in);
+        for (read_only, execute) in [(false, false), (false, true), (true, true)] {
+            let person = Caller::person(Grant { holder: holder.clone(), execute, ..grant(read_only, false, None) });
+            let rights = Rights { write: !read_only, deploy: true, consent: false, execute: execute && !read_only };
+            assert_eq!(person.rights(), rights);
+            assert!(person.is_shell() && !person.is_on_this_machine());
+            assert_eq!((person.actor(), &*person.asker()), ("console:person:ada#1", "person:ada#1"));
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ use mcpkg_base::marks;
 use mcpkg_store::projects::Selection;
 
 pub use audience::Audience;
-pub use caller::{Caller, Client, Connection, Grant, Holder, Identity, InstallScope, Rights, SignedIn};
+pub use caller::{Caller, Client, Connection, Grant, Holder, Identity, InstallScope, Person, Rights, SignedIn};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted};
 pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};

@@ -11,7 +11,7 @@ mod site;
 mod webauthn;
 
 pub use challenge::{About, Challenge};
-pub use passkeys::{Answer, Passkeys};
+pub use passkeys::{Answer, Decider, Passkeys};
 pub use record::{Invitation, Passkey};
 
 use crate::op::{Domain, Entry, Undo};

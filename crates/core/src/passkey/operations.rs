@@ -28,6 +28,9 @@ pub struct Add {
     #[arg(long, value_name = "URL", default_value = "http://localhost:3000")]
     #[serde(default = "local")]
     url: String,
+    /// Person for whom it answers after signing in with the server's issuer, such as person:ada@example.com#1f2e3d4c
+    #[arg(long, value_name = "PERSON")]
+    person: Option<String>,
 }
 
 fn local() -> String {
@@ -42,9 +45,14 @@ impl Operation for Add {
         "Print a link that registers a passkey, for the console of `mcpkg serve --http --console`";
     const HELP: &'static str = "The link works once, within five minutes. Its page asks the device to make a passkey. \
         With the passkey, a person signs in to the server's console, and approves there: each change takes a new touch of \
-        the device. A passkey is for one address, and works only over HTTPS or at localhost. The command needs a terminal.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg passkey add alice-phone --url https://mcp.example.com", "mcpkg passkey add alice"];
+        the device. A passkey is for one address, and works only over HTTPS or at localhost. With --person, it also answers \
+        for a person who signed in with the issuer of the server; the console shows the person's name. The command needs a \
+        terminal.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg passkey add alice-phone --url https://mcp.example.com",
+        "mcpkg passkey add alice",
+        "mcpkg passkey add ada --url https://mcp.example.com --person 'person:ada@example.com#1f2e3d4c'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -62,13 +70,32 @@ impl Operation for Add {
                 .hint(format!("run `mcpkg passkey add {}` at a terminal of the server, without --yes", self.name)));
         }
         let site = Site::parse(&self.url)?;
+        let person = self.person.as_deref();
+        if let Some(person) = person.filter(|person| !is_person(person)) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("'{}' does not name a person", person.escape_debug()),
+            )
+            .hint(
+                "give the name that the console shows after you signed in, such as person:ada@example.com#1f2e3d4c",
+            ));
+        }
         check_free(&context.approved, &self.name)?;
-        let link = Invitation::link(context, &self.name, &site)?;
+        let link = Invitation::link(context, &self.name, person, &site)?;
         let text = format!(
             "Open this link on the device that will hold the passkey. It works once, within five minutes:\n\n  {link}\n"
         );
-        Ok(Reply::new(Body::Text(text), json!({ "name": self.name, "address": site.origin, "link": link })))
+        Ok(Reply::new(
+            Body::Text(text),
+            json!({ "name": self.name, "person": person, "address": site.origin, "link": link }),
+        ))
     }
+}
+
+/// Returns whether a text has the form in which the server names people.
+fn is_person(text: &str) -> bool {
+    let name = text.strip_prefix("person:").unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "@._+-#".contains(c))
 }
 
 /// List passkeys
@@ -92,10 +119,11 @@ impl Operation for List {
         let passkeys = Passkey::all(&context.approved)?;
         let row = |passkey: &Passkey| {
             let used = passkey.used_at.map_or_else(|| "never".to_owned(), rfc3339);
-            vec![passkey.name.clone(), passkey.address().to_owned(), rfc3339(passkey.added_at), used]
+            let person = passkey.person.clone().unwrap_or_default();
+            vec![passkey.name.clone(), passkey.address().to_owned(), person, rfc3339(passkey.added_at), used]
         };
         let table = Table {
-            columns: &["NAME", "ADDRESS", "ADDED", "LAST USED"],
+            columns: &["NAME", "ADDRESS", "PERSON", "ADDED", "LAST USED"],
             rows: passkeys.iter().map(row).collect(),
             empty: "No passkeys yet. Add one with `mcpkg passkey add NAME`".to_owned(),
         };
@@ -143,6 +171,7 @@ fn data(passkey: &Passkey) -> Value {
     json!({
         "name": passkey.name,
         "address": passkey.address(),
+        "person": passkey.person,
         "added_at": rfc3339(passkey.added_at),
         "used_at": passkey.used_at.map(rfc3339),
     })

@@ -30,6 +30,27 @@ pub struct Answer<'a> {
     pub signature: &'a str,
 }
 
+/// The passkeys that may answer the questions of a session.
+#[derive(Clone, Copy, Debug)]
+pub enum Decider<'a> {
+    /// The passkey with this id, with which the session began.
+    Passkey(&'a str),
+    /// Each passkey of this person, who signed in with the issuer.
+    Person(&'a str),
+}
+
+impl Decider<'_> {
+    fn may_use(self, passkey: &Passkey) -> std::result::Result<(), &'static str> {
+        match self {
+            Decider::Passkey(id) if passkey.id != id => Err("this browser signed in with another one"),
+            Decider::Person(name) if passkey.person.as_deref() != Some(name) => {
+                Err("it was not registered for the person who signed in")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The passkeys of a server.
 pub struct Passkeys {
     approved: Approved,
@@ -62,8 +83,17 @@ impl Passkeys {
     }
 
     /// Returns the passkey with this id, unless it was removed.
-    pub fn find(&self, id: &str) -> Result<Option<Passkey>> {
+    fn find(&self, id: &str) -> Result<Option<Passkey>> {
         Passkey::find(&self.approved, id)
+    }
+
+    /// Returns the passkeys that may answer the questions of a session.
+    pub fn of(&self, decider: Decider<'_>) -> Result<Vec<Passkey>> {
+        let all = match decider {
+            Decider::Passkey(id) => self.find(id)?.into_iter().collect(),
+            Decider::Person(_) => Passkey::all(&self.approved)?,
+        };
+        Ok(all.into_iter().filter(|passkey| decider.may_use(passkey).is_ok()).collect())
     }
 
     /// Returns the invitation of a link, if the link can still be used.
@@ -102,13 +132,18 @@ impl Passkeys {
         Ok(passkey)
     }
 
-    /// Checks that the passkey `id` signed the answer to a question. `text` is everything that the person saw. `command` is
-    /// the command to record in the audit trail.
-    pub fn decide(&self, context: &Context, id: &str, command: &str, text: &str, answer: Answer<'_>) -> Result<()> {
+    /// Checks that a passkey of the session signed the answer to a question. `text` is everything that the person saw.
+    /// `command` is the command to record in the audit trail.
+    pub fn decide(
+        &self,
+        context: &Context,
+        decider: Decider<'_>,
+        command: &str,
+        text: &str,
+        answer: Answer<'_>,
+    ) -> Result<()> {
         let passkey = self.check(About::Question(text), answer)?;
-        if passkey.id != id {
-            return Err(not_accepted("this browser signed in with another one"));
-        }
+        decider.may_use(&passkey).map_err(not_accepted)?;
         event(context, "passkey.use", &passkey, &format!("{}: {command}", passkey.name))
     }
 
@@ -154,8 +189,12 @@ fn not_accepted(why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The passkey was not accepted: {why}. Nothing was changed"))
 }
 
-/// Appends an event of the passkey's person to the audit trail.
+/// Appends an event of the passkey's person to the audit trail. Somebody who signed in with the issuer has a name already.
 fn event(context: &Context, kind: &str, passkey: &Passkey, subject: &str) -> Result<()> {
-    let context = Context { caller: Caller::signed_in(&passkey.name), ..context.clone() };
+    let caller = match &context.caller {
+        Caller::Person(_) => context.caller.clone(),
+        _ => Caller::signed_in(&passkey.name),
+    };
+    let context = Context { caller, ..context.clone() };
     context.store.write(|db| context.event(db, context.author(), None, kind, subject))
 }

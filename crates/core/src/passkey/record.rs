@@ -20,6 +20,8 @@ const LINK: Millis = 5 * 60_000;
 pub struct Invitation {
     /// The name that the passkey gets.
     pub name: String,
+    /// The person that the passkey is for, if it is to answer for somebody who signed in with the issuer.
+    pub person: Option<String>,
     pub(super) site: Site,
 }
 
@@ -30,6 +32,8 @@ pub struct Passkey {
     pub id: String,
     /// The name that a person at a terminal gave it, such as `alice-phone`.
     pub name: String,
+    /// The person for whom it answers, as the server names people who sign in with the issuer.
+    pub person: Option<String>,
     pub added_at: Millis,
     /// The credential's id, as the authenticator knows it.
     pub credential: Vec<u8>,
@@ -44,7 +48,7 @@ pub struct Passkey {
 
 impl Invitation {
     /// Makes a link to the page that registers a passkey. Also deletes expired links.
-    pub(super) fn link(context: &Context, name: &str, site: &Site) -> Result<String> {
+    pub(super) fn link(context: &Context, name: &str, person: Option<&str>, site: &Site) -> Result<String> {
         let (approved, now) = (&context.approved, context.clock.now());
         for (old, note) in approved.all(Kind::PasskeyLink)? {
             if !is_good(&note, now) {
@@ -52,7 +56,8 @@ impl Invitation {
             }
         }
         let token = hex::encode(&context.clock.secret()?);
-        let note = json!({ "name": name, "address": site.origin, "expires": now.saturating_add(LINK) });
+        let expires = now.saturating_add(LINK);
+        let note = json!({ "name": name, "person": person, "address": site.origin, "expires": expires });
         approved.put(Kind::PasskeyLink, &sha256::hex(&token), &note)?;
         Ok(format!("{}/passkey?token={token}", site.origin))
     }
@@ -60,7 +65,9 @@ impl Invitation {
     /// Returns the invitation of a link, if the link can still be used.
     pub(super) fn find(approved: &Approved, token: &str, now: Millis) -> Result<Option<Self>> {
         let note = approved.get(Kind::PasskeyLink, &sha256::hex(token))?.filter(|note| is_good(note, now));
-        Ok(note.and_then(|note| Some(Self { name: text(&note, "name")?, site: site(&note)? })))
+        Ok(note.and_then(|note| {
+            Some(Self { name: text(&note, "name")?, person: text(&note, "person"), site: site(&note)? })
+        }))
     }
 
     pub(super) fn use_up(approved: &Approved, token: &str) -> Result<()> {
@@ -70,9 +77,9 @@ impl Invitation {
 
 impl Passkey {
     pub(super) fn new(invitation: Invitation, created: Created, now: Millis) -> Self {
-        let Invitation { name, site } = invitation;
+        let Invitation { name, person, site } = invitation;
         let Created { credential, key, count } = created;
-        Self { id: sha256::hex(&credential), name, added_at: now, credential, site, key, count, used_at: None }
+        Self { id: sha256::hex(&credential), name, person, added_at: now, credential, site, key, count, used_at: None }
     }
 
     /// Returns the address of the server that the passkey is for.
@@ -106,6 +113,7 @@ impl Passkey {
             Some(Self {
                 id: id.to_owned(),
                 name: text(note, "name")?,
+                person: text(note, "person"),
                 added_at: note["added"].as_i64()?,
                 credential: bytes("credential")?,
                 site: site(note)?,
@@ -120,6 +128,7 @@ impl Passkey {
     pub(super) fn put(&self, approved: &Approved) -> Result<()> {
         let note = json!({
             "name": self.name,
+            "person": self.person,
             "address": self.site.origin,
             "credential": URL_SAFE_NO_PAD.encode(&self.credential),
             "key": URL_SAFE_NO_PAD.encode(&self.key),

@@ -60,6 +60,23 @@ impl Claims {
         audiences.any(|audience| holds(self.all.get("aud"), audience))
     }
 
+    /// Checks that this is the ID token of one sign-in of a person (OpenID Connect Core, 3.1.3.7): it was issued to
+    /// `client`, and contains the number that was sent to the issuer.
+    pub(super) fn check_id(&self, client: &str, nonce: &str) -> Result<(), Refused> {
+        let is_for_several = matches!(self.all.get("aud"), Some(Value::Array(all)) if all.len() > 1);
+        let is_to_client = match self.all.get("azp") {
+            None => !is_for_several,
+            Some(party) => party.as_str() == Some(client),
+        };
+        if !is_to_client || !self.is_for(std::iter::once(client)) {
+            return Err(Refused::Client);
+        }
+        if self.all.get("nonce").and_then(Value::as_str) != Some(nonce) {
+            return Err(Refused::Nonce);
+        }
+        if self.name.starts_with("person:") { Ok(()) } else { Err(Refused::Program) }
+    }
+
     /// Returns the time from which the token is no longer accepted.
     pub fn expires_at(&self) -> Millis {
         self.expires_at

@@ -1,4 +1,4 @@
-//! An authorization server: where its keys are, the keys themselves, and the tokens that were checked with them.
+//! An authorization server: its metadata and keys, and the tokens that were checked with them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::endpoints::{Endpoints, Metadata, locate};
 use super::keys::Keys;
 use super::{Claims, Refused, jws};
 use mcpkg_base::clock::Millis;
@@ -28,9 +28,9 @@ const WITHOUT_KEYS: Duration = Duration::from_secs(5);
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// How long reading the keys may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest document that is read, in bytes.
-const MAX_DOCUMENT: u64 = 256 << 10;
+pub(super) const MAX_DOCUMENT: u64 = 256 << 10;
 
 /// The maximum number of tokens that are remembered.
 const MAX_TOKENS: usize = 4096;
@@ -41,6 +41,9 @@ pub struct Issuer {
     name: String,
     url: Url,
     held: RwLock<Held>,
+    /// The endpoints with which browsers sign in, or why they cannot be used. The last known ones count while the issuer
+    /// does not answer.
+    endpoints: RwLock<std::result::Result<Endpoints, String>>,
     /// The tokens that were checked with the held keys, by their SHA-256.
     checked: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
     /// Locked while the keys are read.
@@ -84,13 +87,6 @@ pub enum State {
     Down(String),
 }
 
-/// The part of an authorization server's metadata (RFC 8414, OpenID Connect Discovery) that is needed.
-#[derive(Deserialize)]
-struct Metadata {
-    issuer: String,
-    jwks_uri: String,
-}
-
 impl Issuer {
     /// Returns an issuer whose keys have not been read yet.
     ///
@@ -109,7 +105,8 @@ impl Issuer {
             return Err(refused("is not the URL of an issuer"));
         }
         let (held, checked, reading) = Default::default();
-        Ok(Self { name: name.to_owned(), url, held, checked, reading })
+        let endpoints = RwLock::new(Err("the metadata of the issuer has not been read yet".to_owned()));
+        Ok(Self { name: name.to_owned(), url, held, endpoints, checked, reading })
     }
 
     pub fn name(&self) -> &str {
@@ -211,20 +208,25 @@ impl Issuer {
 
     fn fetch(&self, cancelled: &CancellationToken) -> std::result::Result<Keys, String> {
         let limits = Limits { until: Instant::now() + TIMEOUT, cancelled: cancelled.clone(), size: MAX_DOCUMENT };
-        let address = self.find_keys(&limits)?;
-        let url = Url::parse(&address).ok_or_else(|| format!("the issuer's jwks_uri '{address}' is not a URL"))?;
-        // The administrator named the issuer, so the issuer may be on the local network. If the metadata names another
-        // origin for the keys, that origin must not be on the local network.
-        let reach = if url.has_origin_of(&self.url) { Reach::Anywhere } else { Reach::Public };
-        if url.is_loopback() && !self.url.is_loopback() {
-            return Err(format!("the issuer's jwks_uri is on {}, which is this machine", url.host()));
-        }
+        let metadata = self.find_metadata(&limits).inspect_err(|why| {
+            let mut known = self.endpoints.write().unwrap_or_else(PoisonError::into_inner);
+            if known.is_err() {
+                *known = Err(why.clone());
+            }
+        })?;
+        *self.endpoints.write().unwrap_or_else(PoisonError::into_inner) = Endpoints::read(&metadata, &self.url);
+        let (url, reach) = locate(&self.url, "jwks_uri", &metadata.jwks_uri)?;
         let document = get(&url, reach, &limits)?;
         Keys::read(&document).ok_or_else(|| format!("{} publishes no keys that this server can use", url.host()))
     }
 
-    /// Reads the issuer's metadata, and returns the address of its keys.
-    fn find_keys(&self, limits: &Limits) -> std::result::Result<String, String> {
+    /// Returns the endpoints with which browsers sign in, or why they cannot be used.
+    pub(super) fn endpoints(&self) -> std::result::Result<Endpoints, String> {
+        self.endpoints.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the issuer's metadata.
+    fn find_metadata(&self, limits: &Limits) -> std::result::Result<Metadata, String> {
         let mut failure = String::new();
         for url in self.metadata_urls() {
             let url = Url::parse(&url).ok_or_else(|| format!("{url} is not a URL"))?;
@@ -233,7 +235,7 @@ impl Issuer {
                     .map_err(|_| format!("{} is not the metadata of an issuer", url.as_str()))
             });
             match metadata {
-                Ok(metadata) if metadata.issuer == self.name => return Ok(metadata.jwks_uri),
+                Ok(metadata) if metadata.issuer == self.name => return Ok(metadata),
                 Ok(metadata) => {
                     failure =
                         format!("the metadata at {} is that of another issuer, {}", url.as_str(), metadata.issuer);

@@ -2,9 +2,11 @@
 //! tokens. It does not issue any, and does not pass them on to other servers.
 //!
 //! An [`Issuer`] reads the public keys of the authorization server and checks JSON Web Tokens with them. [`Claims`]
-//! are the claims of a checked token.
+//! are the claims of a checked token. [`code`] gets such a token for a person in a browser.
 
 mod claims;
+pub mod code;
+mod endpoints;
 mod issuer;
 mod jws;
 mod keys;
@@ -32,6 +34,12 @@ pub enum Refused {
     Issuer,
     /// The token is for another server or endpoint.
     Audience,
+    /// The ID token was issued to another client of the issuer.
+    Client,
+    /// The ID token belongs to another sign-in.
+    Nonce,
+    /// The ID token stands for a program.
+    Program,
     Expired,
     NotYetValid,
     /// The issuer does not publish the key that signed the token, or several keys may have signed it.
@@ -57,6 +65,9 @@ impl fmt::Display for Refused {
             Refused::Kind => "This is not an access token",
             Refused::Issuer => "The token comes from another issuer than the one of this server",
             Refused::Audience => "The token was issued for another server or endpoint",
+            Refused::Client => "The token was issued to another client of the issuer",
+            Refused::Nonce => "The token belongs to another sign-in",
+            Refused::Program => "The token stands for a program, not for a person",
             Refused::Expired => "The token has expired",
             Refused::NotYetValid => "The token is not valid yet",
             Refused::UnknownKey => "The token is signed with a key that the issuer does not publish",
