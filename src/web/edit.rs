@@ -34,7 +34,7 @@ use super::text::label;
 /// A text that a page edits.
 pub enum Edited {
     Workflow(Box<Document>),
-    Item(Item),
+    Item(Box<Item>),
 }
 
 impl Edited {
@@ -232,7 +232,7 @@ fn suggested(context: &Context, edited: &Edited, text: &str, posted: &Fields) ->
 fn opened(context: &Context, query: Option<String>) -> Result<Edited> {
     let place = item::named(&Fields::parse(query.unwrap_or_default().as_bytes()));
     let place = place.ok_or_else(|| Error::new(Code::NotFound, "The console has no page at this address"))?;
-    Item::open(context, &place).map(Edited::Item)
+    Item::open(context, &place).map(|item| Edited::Item(Box::new(item)))
 }
 
 /// Shows the editor of an item.
