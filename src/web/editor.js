@@ -215,7 +215,7 @@
       codemirror.autocompletion({ override: "suggests" in area.dataset ? [suggested] : [], activateOnTypingDelay: 300 }),
       codemirror.syntaxHighlighting(look),
       EditorView.lineWrapping,
-      EditorView.contentAttributes.of({ "aria-labelledby": "text-label", "aria-describedby": "text-keys" }),
+      EditorView.contentAttributes.of({ "aria-labelledby": "text-label", "aria-describedby": "text-keys", tabindex: "0" }),
       language(),
       theme,
       EditorView.updateListener.of((update) => {

@@ -62,7 +62,11 @@ impl IntoResponse for Page<'_> {
                             p.crumb { a href=[address::of(&root)] { (name) } }
                         }
                         // A question is about a command, whose line is long.
-                        h1.command[heading.title.starts_with("mcpkg ")] { (heading.title) }
+                        @if heading.title.starts_with("mcpkg ") {
+                            h1.command { (heading.title) }
+                        } @else {
+                            h1 { (heading.title) }
+                        }
                         @if !heading.rest.is_empty() { p.sub { (heading.rest) } }
                         (self.body)
                     }

@@ -47,7 +47,7 @@ fn a_mistake_is_marked_while_typing_and_fixed_and_saved() {
     chromium.wait("What saving changes");
     // A button next to the finding mends the text in place, so that it can be undone.
     chromium.press("Change to name");
-    chromium.wait("The text has no mistakes");
+    chromium.wait("2 warnings, first line 6: ");
     assert!(written(&chromium).contains("${{ inputs.name }}"), "{}", written(&chromium));
     assert_eq!(marked(&chromium, "error"), [""; 0]);
     chromium.keys(".cm-content", "\u{e009}z\u{e000}");
@@ -68,7 +68,7 @@ fn a_mistake_is_marked_while_typing_and_fixed_and_saved() {
         shown.as_str().filter(|shown| shown.contains("nmae")).map(|_| ())
     });
     chromium.click(".cm-diagnosticAction");
-    chromium.wait("The text has no mistakes");
+    chromium.wait("2 warnings, first line 6: ");
     chromium.press("Save");
     chromium.wait("Save this text?");
     chromium.press("Yes");
@@ -165,6 +165,7 @@ fn unsaved_text_survives_a_save_by_others_a_no_and_a_sign_out_elsewhere() {
     ground.scratch.ok(&["prompt", "update", "review", "--content", "Look for bugs."]);
     eventually("the new text", || (written(&chromium) == "Look for bugs.").then_some(()));
     replace(&chromium, "Look for bugs first.");
+    chromium.wait("What saving changes");
     chromium.press("Save");
     chromium.wait("Save this text?");
     chromium.press("No");

@@ -30,7 +30,7 @@ pub fn cookie(response: &Response, suffix: &str) -> Option<String> {
     let set = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
     let pairs = set.filter_map(|(_, value)| value.split(';').next());
     let found = pairs.filter(|pair| pair.split('=').next().is_some_and(|name| name.ends_with(suffix)));
-    found.filter(|pair| !pair.ends_with('=')).last().map(str::to_owned)
+    found.filter(|pair| !pair.ends_with('=')).next_back().map(str::to_owned)
 }
 
 /// Returns the address to which a response leads at once.

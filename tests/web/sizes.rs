@@ -40,7 +40,7 @@ fn the_first_page_is_small() {
             (compressed(&body), body.len())
         });
         let [small, whole] = sizes.fold([0, 0], |sum, (small, whole)| [sum[0] + small, sum[1] + whole]);
-        println!("{address}: {small} bytes compressed, {whole} as sent");
+        eprintln!("{address}: {small} bytes compressed, {whole} as sent");
         assert!(small <= FIRST_PAGE, "{address}: {small} bytes");
     }
 }
@@ -89,7 +89,7 @@ fn only_the_visible_part_of_a_long_difference_is_laid_out() {
                   document.styleSheets[0].cssRules.length); return document.body.offsetHeight",
     );
     let without = median();
-    println!(
+    eprintln!(
         "{lines} lines in {hunks} hunks: layout {:.1} ms against {:.1} ms without content-visibility: {:.3}",
         with * 1e3,
         without * 1e3,

@@ -33,7 +33,7 @@ impl Place {
         let certificate = scratch.file("certificate.pem", made.cert.pem()).display().to_string();
         let key = scratch.file("key.pem", made.signing_key.serialize_pem()).display().to_string();
         let server = Http::start(scratch, &["--console", "--tls-cert", &certificate, "--tls-key", &key]);
-        let hash = STANDARD.encode(sha256::of(&rcgen::PublicKeyData::subject_public_key_info(&made.signing_key)));
+        let hash = STANDARD.encode(sha256::of(rcgen::PublicKeyData::subject_public_key_info(&made.signing_key)));
         let trusts = format!("--ignore-certificate-errors-spki-list={hash}");
         Self { server, client: Arc::new(trusting(made.cert.der())), trusts }
     }

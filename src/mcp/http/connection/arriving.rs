@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::exchange::Exchange;
 
 /// The maximum size of a body that is read and dropped, in bytes; see [`Arriving::finish`].
-const UNWANTED: u64 = 16 << 20;
+const UNWANTED: u64 = 64 << 20;
 
 /// How long a client that was refused may go on sending. Until then, its connection is busy and cannot be closed to make
 /// room for others.
