@@ -142,9 +142,10 @@ function look() {
   navigator.locks.request("mcpkg", { signal: queue.signal }, stream).catch(() => {});
 }
 
-// What is under the pointer may have just changed. A press that was meant for the page before does not count.
+// What is under the pointer may have just changed. A press that was meant for the page before does not count. The form of an
+// editor keeps its buttons where they are.
 addEventListener("click", (event) => {
-  if (event.target.closest("main button") && performance.now() < settled) event.preventDefault();
+  if (event.target.closest("main button:not([data-kept] *)") && performance.now() < settled) event.preventDefault();
 }, true);
 
 // An editor keeps unsaved text in its tab until you sign out.

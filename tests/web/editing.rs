@@ -197,6 +197,7 @@ fn unsaved_text_survives_a_save_by_others_a_no_and_a_sign_out_elsewhere() {
     eventually("the stored text", || (written(&chromium) == "Look for bugs.").then_some(()));
     assert_eq!(chromium.run("return sessionStorage.length"), 0);
     replace(&chromium, "Really.");
+    chromium.wait("What saving changes");
     // Somebody else saves. The typed text stays, and is not saved over theirs.
     ground.scratch.ok(&["prompt", "update", "review", "--content", "Theirs."]);
     chromium.wait("Somebody saved another text in the meantime");
