@@ -20,11 +20,7 @@ section() {
     awk -v heading="## $1" 'index($0, "## ") == 1 { found = $0 == heading || index($0, heading " ") == 1; next } found' CHANGELOG.md
 }
 notes=$(section "$version")
-if [ -z "$notes" ]; then
-    notes=$(section Unreleased)
-    [ -n "$notes" ] || fail "CHANGELOG.md has no section '## $version'" 'name what is in the release there, and commit'
-    echo "note: CHANGELOG.md has no section '## $version', so the notes are those of '## Unreleased'"
-fi
+[ -n "$notes" ] || fail "CHANGELOG.md has no section '## $version'" 'name what is in the release there, and commit'
 [ -z "$(git status --porcelain --untracked-files=no)" ] || fail 'some files have changes that are not committed' 'git status'
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH

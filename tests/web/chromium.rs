@@ -29,6 +29,26 @@ pub struct Chromium {
     _profile: Scratch,
 }
 
+/// Starts chromedriver. Returns its output, which has to stay open, and its port. `None` if there is no chromedriver.
+fn driver(profile: &Scratch) -> Option<(Child, BufReader<ChildStdout>, u16)> {
+    // It ends if another program has the port that it chose, which happens next to many servers.
+    for _ in 0..5 {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").env("HOME", profile.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut driver = command.spawn().ok()?;
+        let mut output = BufReader::new(driver.stdout.take().expect("an output"));
+        let port = (&mut output).lines().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.rsplit_once(" successfully on port ")?;
+            port.trim_end_matches('.').parse().ok()
+        });
+        if let Some(port) = port {
+            return Some((driver, output, port));
+        }
+        driver.wait().expect("an end");
+    }
+    panic!("chromedriver does not name its port");
+}
+
 impl Chromium {
     /// Starts a browser that is signed in to the console of `other`. `None` if there is no browser.
     pub fn start(other: &mut Browser) -> Option<Self> {
@@ -46,18 +66,10 @@ impl Chromium {
     /// Starts a browser with further arguments.
     pub fn launch_with(more: &[&str]) -> Option<Self> {
         let profile = Scratch::new();
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").env("HOME", profile.path()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let Ok(mut driver) = command.spawn() else {
+        let Some((driver, output, port)) = driver(&profile) else {
             skipped("there is no chromedriver");
             return None;
         };
-        let mut output = BufReader::new(driver.stdout.take().expect("an output"));
-        let port = (&mut output).lines().map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.rsplit_once(" successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
-        let port: u16 = port.expect("chromedriver names its port");
         let folder = format!("--user-data-dir={}", profile.path().join("profile").display());
         // Chromium's own sandbox does not run as root, nor in most containers.
         let usual = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", &folder];
