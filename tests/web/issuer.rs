@@ -29,8 +29,8 @@ pub struct Place {
 pub fn cookie(response: &Response, suffix: &str) -> Option<String> {
     let set = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
     let pairs = set.filter_map(|(_, value)| value.split(';').next());
-    let found = pairs.filter(|pair| pair.split('=').next().is_some_and(|name| name.ends_with(suffix)));
-    found.filter(|pair| !pair.ends_with('=')).next_back().map(str::to_owned)
+    let mut found = pairs.filter(|pair| pair.split('=').next().is_some_and(|name| name.ends_with(suffix)));
+    found.rfind(|pair| !pair.ends_with('=')).map(str::to_owned)
 }
 
 /// Returns the address to which a response leads at once.
