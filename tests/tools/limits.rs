@@ -155,10 +155,14 @@ fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run(
         // A tool that handles the signal ends by itself and can clean up.
         let given = sandbox.path().join("tool");
         let tidy = format!("trap 'exit 0' TERM; sleep {mark} & wait");
-        let begun = Instant::now();
         let call = Call { limits, ..sandbox.call(&["sh", "-c", &tidy]) };
-        assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
-        assert!(begun.elapsed() < Duration::from_millis(2300), "it was killed though it listened");
+        // A busy machine can take as long as the wait before a kill. A kill would take longer each time.
+        let is_asked = (0..5).any(|_| {
+            let begun = Instant::now();
+            assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
+            begun.elapsed() < Duration::from_millis(2300)
+        });
+        assert!(is_asked, "it was killed though it listened");
         assert!(given.is_dir());
         let daemon =
             format!("(setsid sh -c 'sleep {mark}' > /dev/null 2>&1 &) ; (sh -c 'sleep {mark} &' &); echo done");
