@@ -333,6 +333,7 @@ fn a_client_needs_the_console_and_its_secret_is_never_an_argument() {
     ] {
         let ran = serve(more);
         assert!(ran.status != 0 && ran.stderr.contains(why), "{more:?}: {ran}");
+        assert!(!ran.stderr.contains("hunter2"), "{ran}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `mcpkg serve` for people who sign in with the team's OAuth server.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::super::output::Output;
@@ -53,7 +53,6 @@ pub(super) fn arguments(command: Command) -> Command {
             Arg::new("oauth-client-secret")
                 .long("oauth-client-secret")
                 .value_name("REFERENCE")
-                .value_parser(value_parser!(Reference))
                 .requires("oauth-client")
                 .help("Where the client's secret is stored, unless the client is public: env:NAME, file:PATH or command:ARGV"),
         )
@@ -74,7 +73,8 @@ fn client(matches: &ArgMatches) -> Result<Option<Client>> {
         let why = format!("--oauth-client '{}' is not the id of a client", id.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why));
     }
-    let secret = matches.get_one::<Reference>("oauth-client-secret");
+    // Parsed here and not by clap, which would repeat a secret that somebody gives instead of a reference.
+    let secret = matches.get_one::<String>("oauth-client-secret").map(|text| text.parse::<Reference>()).transpose()?;
     let secret = secret.map(|reference| reference.resolve(&CancellationToken::new())).transpose()?;
     Ok(Some(Client { id: id.clone(), secret }))
 }

@@ -67,7 +67,7 @@ impl Operation for Add {
         // Refuse to run in a console. Otherwise, a session could make itself a passkey that outlives the session.
         if context.caller != Caller::Shell || context.confirmation != Confirmation::Ask {
             return Err(Error::new(Code::TerminalRequired, "A passkey can be added only at a terminal")
-                .hint(format!("run `mcpkg passkey add {}` at a terminal of the server, without --yes", self.name)));
+                .hint("run the same command at a terminal of the server, without --yes"));
         }
         let site = Site::parse(&self.url)?;
         let person = self.person.as_deref();
