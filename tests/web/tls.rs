@@ -176,6 +176,7 @@ fn approve_with_a_passkey(ground: &Ground, chromium: &Chromium, origin: &str) {
     chromium.add_authenticator();
     let Some((_terminal, token)) = super::passkeys::invited(&ground.scratch, "laptop", origin, None) else { return };
     chromium.press("Sign out");
+    chromium.wait("Not signed in");
     chromium.open(&format!("/passkey?token={token}"));
     chromium.press("Make a passkey");
     chromium.wait("is registered");

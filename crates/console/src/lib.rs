@@ -63,4 +63,4 @@ use mcpkg_core::op::{Domain, Entry};
 const GROUP: &str = "console";
 
 /// The only operation of this crate, `mcpkg inbox`.
-pub const DOMAIN: Domain = Domain { name: "console", operations: &[&[Entry::of::<inbox::Inbox>()]], ..Domain::EMPTY };
+pub static DOMAIN: Domain = Domain { name: "console", operations: &[&[Entry::of::<inbox::Inbox>()]], ..Domain::EMPTY };

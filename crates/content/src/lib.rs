@@ -48,7 +48,7 @@ use mcpkg_core::op::{Domain, Entry, Group, Listed};
 
 pub const GROUP: &str = "content";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "content",
     operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS, source::OPS, audit::OPS],
     groups: &[

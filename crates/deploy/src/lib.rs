@@ -29,7 +29,7 @@ use mcpkg_core::op::{Domain, Group, Listed};
 /// The tool group of this domain.
 pub const GROUP: &str = "deploy";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "deploy",
     operations: &[operations::OPS, up::OPS],
     deploy_root: Some(source::known_root),

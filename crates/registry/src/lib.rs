@@ -21,7 +21,7 @@ use mcpkg_store::tools::runs;
 
 pub const GROUP: &str = "registry";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "registry",
     operations: &[
         package::OPS,

@@ -85,7 +85,7 @@ pub const CONTRACT: &[&str] = &[
 /// The operations on the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "workflow",
     operations: &[
         OPS,

@@ -48,7 +48,7 @@ pub const GROUP: &str = "workspace";
 /// The shape of the operations' replies.
 const SHAPE: Shape = Shape::Rpc;
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "workspace",
     operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
     commands: &[

@@ -27,7 +27,7 @@ use mcpkg_core::op::{Context, Domain, Identity};
 /// The group of this domain's operations, which are not tools for agents.
 pub const GROUP: &str = "client";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "client",
     operations: &[operations::OPS],
     commands: &[("client", "Connect the agents on this machine: Claude Code, Codex, Cursor, VS Code and others")],

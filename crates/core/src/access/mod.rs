@@ -23,7 +23,7 @@ use crate::op::{Domain, Entry, Undo};
 /// The group of the operations on access keys and rules. These operations are not offered to agents.
 pub const GROUP: &str = "access";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "access",
     operations: &[OPS],
     commands: &[

@@ -29,7 +29,7 @@ use mcpkg_store::{Db, consents};
 /// The group of the operations on consent requests, which are not offered to agents.
 pub const GROUP: &str = "consent";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "consent",
     operations: &[OPS],
     commands: &[

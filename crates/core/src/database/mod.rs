@@ -27,7 +27,7 @@ use mcpkg_store::{events as events_table, holders, tasks};
 /// The group of the operations on the database, which are not offered to agents.
 pub const GROUP: &str = "database";
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
     commands: &[("limit", "Show and set how many rows tables keep, and for how long")],

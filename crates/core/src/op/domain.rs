@@ -41,6 +41,9 @@ impl Domains {
 }
 
 /// Everything that a domain offers. A domain leaves out what it does not have with `..Domain::EMPTY`.
+///
+/// Each domain is a `static`. As a `const`, it would be a value of the crate that names it, and the code of all its operations
+/// would be compiled there instead of in the domain's crate.
 pub struct Domain {
     /// The name of the domain's folder in the sources.
     pub name: &'static str,

@@ -16,7 +16,7 @@ pub use record::{Invitation, Passkey};
 
 use crate::op::{Domain, Entry, Undo};
 
-pub const DOMAIN: Domain = Domain {
+pub static DOMAIN: Domain = Domain {
     name: "passkey",
     operations: &[OPS],
     commands: &[("passkey", "Manage the passkeys that sign people in to the console of a server, and approve there")],
