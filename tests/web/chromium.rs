@@ -207,9 +207,13 @@ impl Chromium {
         self.command("POST", &format!("/element/{element}/click"), &json!({}));
     }
 
-    /// Presses the first button with this label.
+    /// Presses the first button with this label. A person looks first: a press right after the page changed does not count.
     #[track_caller]
     pub fn press(&self, label: &str) {
+        let settles = "const done = arguments[0];
+            const look = () => typeof settled === 'undefined' || performance.now() >= settled ? done() : setTimeout(look, 50);
+            look();";
+        self.run_async(settles);
         let path = format!("//button[normalize-space()='{label}']");
         let element = self.element("xpath", &path).unwrap_or_else(|why| panic!("{label}: {why:#} {}", self.text()));
         self.command("POST", &format!("/element/{element}/click"), &json!({}));
