@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::Browser;
@@ -171,6 +173,14 @@ impl Chromium {
         self.tool("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
+    /// Returns a picture of the top of the page as PNG.
+    pub fn picture(&self, width: u32, height: u32) -> Vec<u8> {
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let wanted = json!({ "format": "png", "clip": clip, "captureBeyondViewport": true });
+        let taken = self.tool("Page.captureScreenshot", wanted);
+        STANDARD.decode(taken["data"].as_str().expect("a picture")).expect("base64")
+    }
+
     /// Opens a page of the console.
     #[track_caller]
     pub fn open(&self, address: &str) {
@@ -215,6 +225,14 @@ impl Chromium {
             look();";
         self.run_async(settles);
         let path = format!("//button[normalize-space()='{label}']");
+        let element = self.element("xpath", &path).unwrap_or_else(|why| panic!("{label}: {why:#} {}", self.text()));
+        self.command("POST", &format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// Follows the first link with this label in the page.
+    #[track_caller]
+    pub fn follow(&self, label: &str) {
+        let path = format!("//a[normalize-space()=\"{label}\"]");
         let element = self.element("xpath", &path).unwrap_or_else(|why| panic!("{label}: {why:#} {}", self.text()));
         self.command("POST", &format!("/element/{element}/click"), &json!({}));
     }

@@ -23,7 +23,7 @@ fn marked(chromium: &Chromium, severity: &str) -> Vec<String> {
 }
 
 /// Selects the whole text, and pastes another one.
-fn replace(chromium: &Chromium, with: &str) {
+pub(super) fn replace(chromium: &Chromium, with: &str) {
     // WebDriver's Ctrl and Null: press Ctrl with A, and let go of Ctrl.
     chromium.keys(".cm-content", "\u{e009}a\u{e000}");
     chromium.run_with(

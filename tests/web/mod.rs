@@ -15,9 +15,12 @@ mod issuer;
 mod issuer_attacks;
 mod pages;
 mod passkeys;
+mod picture;
+mod pictures;
 mod preview;
 mod seen;
 mod sizes;
+mod story;
 mod tls;
 mod widths;
 
