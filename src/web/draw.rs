@@ -41,7 +41,7 @@ pub fn asks(call: &Invocation, domains: Domains) -> bool {
     let is_asked = |effect: Effect| effect.reads() || effect == Effect::Destroy;
     call.question.is_some()
         || call.destroys.is_some()
-        || call.words == "consent approve"
+        || ["consent approve", "undo"].contains(&call.words.as_str())
         || call.entry(domains).is_some_and(|entry| is_asked(entry.effect))
 }
 

@@ -138,6 +138,10 @@ fn events_have_a_session_for_each_connection_and_names_for_ids() {
     assert_eq!(of(&["--by", "mcp:codex"]), "\"a\" \"b\" \"c\"");
     assert_eq!(of(&["--by", "mcp:codex", "--since", "2020-01-01T00:00:00Z", "-n", "1"]), "\"c\"");
     assert_eq!(of(&["--project", "p", "--by", "mcp:nobody"]), "");
+    assert_eq!(of(&["--kind", "Prompt.Create", "-n", "2"]), "\"c\" \"d\"");
+    assert_eq!(of(&["--kind", "prompt.*", "--by", "shell"]), "\"d\"");
+    // All other characters stand for themselves.
+    assert_eq!(of(&["--kind", "prompt_create"]) + &of(&["--kind", "%"]) + &of(&["--kind", "prompt"]), "");
     let (status, done) = undo(&scratch, &["--session", &session("a"), "--yes"]);
     assert_eq!((status, &done["undone"]), (0, &json!(2)));
     let wrong = scratch.run(&["events", "--since", "noon"]);

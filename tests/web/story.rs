@@ -216,8 +216,10 @@ fn undo(story: &mut Story, reviewer: &Agent) {
     story.says("**Undo** shows what would be undone.");
     story.follow("Undo", "back to revision 1");
     story.shows("undo", "dark", "The preview of the undo");
+    let before = story.answered;
     story.asks("Undo 1 change", "Undo 1 change?");
     story.says_yes("Undid 1 change");
+    assert_eq!(story.answered - before, 1, "mcpkg asks once");
     story.says("mcpkg asks, and **Yes** needs the passkey. The undo is a change of its own, which you can undo too.");
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
+use mcpkg_store::events;
 
 use crate::action::{Action, EDIT_OUTSIDE, Invocation, entry};
 use crate::data::{number, rows, text, texts, time};
@@ -66,17 +67,16 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     Ok(Screen::list(title, list).with([new]))
 }
 
-/// The number of events that are searched for deleted items.
-const RECENT: &str = "200";
+/// The number of recent events among which deletions are looked for.
+const RECENT: i64 = 1_000;
 
 /// Returns a row for each of the project's recent deletions that can still be undone, the newest first.
 fn deleted(context: &Context) -> Result<Vec<Row>> {
-    let project = context.read(|_, project| Ok(project.name.clone()))?;
-    let events = Invocation::new("events").flag("--undo").option("--limit", RECENT).read(context)?;
-    let is_deletion = |event: &&Value| {
-        let is_delete = text(event, "kind").ends_with(".delete");
-        is_delete && text(event, "undo") == "in" && text(event, "project") == project
-    };
+    let (project, newest) = context.read(|db, project| Ok((project.name.clone(), events::newest(db)?)))?;
+    let deletions = Invocation::new("events").flag("--undo").option("--kind", "*.delete");
+    let after = (newest - RECENT).max(0).to_string();
+    let events = deletions.option("--after", &after).option("--limit", &RECENT.to_string()).read(context)?;
+    let is_deletion = |event: &&Value| text(event, "undo") == "in" && text(event, "project") == project;
     let row = |event: &Value| {
         let seq = event["seq"].as_i64().unwrap_or_default();
         let undo = Place::Undo(Undo::Event(seq));

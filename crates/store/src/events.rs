@@ -184,12 +184,15 @@ pub struct Filter<'a> {
     /// A project's name.
     pub project: Option<&'a str>,
     pub session: Option<&'a str>,
+    /// A kind in lowercase. `*` stands for any text.
+    pub kind: Option<&'a str>,
 }
 
 macro_rules! filtered {
     () => {
         " WHERE seq > ?1 AND (CAST(?2 AS TEXT) IS NULL OR actor = ?2) AND at >= ?3
-            AND (CAST(?4 AS TEXT) IS NULL OR project = ?4) AND (CAST(?5 AS TEXT) IS NULL OR session = ?5)"
+            AND (CAST(?4 AS TEXT) IS NULL OR project = ?4) AND (CAST(?5 AS TEXT) IS NULL OR session = ?5)
+            AND (CAST(?7 AS TEXT) IS NULL OR kind LIKE ?7 ESCAPE '!')"
     };
 }
 
@@ -203,7 +206,8 @@ impl<'a> Filter<'a> {
 pub fn filtered(db: &Db<'_>, filter: &Filter<'_>, limit: usize) -> Result<Vec<Event>> {
     let (after, actor, since, project, session) = filter.params();
     let limit = most(limit);
-    let values = params![after, actor, since, project, session, limit];
+    let kind = filter.kind.map(|kind| kind.replace('!', "!!").replace('%', "!%").replace('_', "!_").replace('*', "%"));
+    let values = params![after, actor, since, project, session, limit, kind];
     if filter.after.is_some() {
         return db.all(sql!(events!(), filtered!(), " ORDER BY seq LIMIT ?6"), values, from_row);
     }

@@ -32,6 +32,9 @@ pub struct Events {
     /// Show only events of this session: a client's connection, or a shell command
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Show only events of this kind, such as prompt.update; * stands for any text, as in *.delete
+    #[arg(long)]
+    kind: Option<String>,
     /// Keep printing new events as they happen
     #[arg(short, long)]
     #[serde(default)]
@@ -66,12 +69,14 @@ impl Operation for Events {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let limit = self.limit as usize;
+        let kind = self.kind.as_ref().map(|kind| kind.to_lowercase());
         let filter = Filter {
             after: self.after,
             actor: self.by.as_deref(),
             since: self.since.as_deref().map(|text| since(context, text)).transpose()?,
             project: project(context),
             session: self.session.as_deref(),
+            kind: kind.as_deref(),
         };
         let (mut events, mut newest) = context.store.read(|db| {
             let events = named(db, &filter, limit)?;

@@ -142,7 +142,7 @@ fn selected(db: &Db<'_>, asked: &EventFilter) -> Result<Vec<Event>> {
     if asked.events.is_empty() {
         let EventFilter { by, session, project, .. } = asked;
         let (actor, session, project) = (by.as_deref(), session.as_deref(), project.as_deref());
-        let filter = Filter { after: Some(0), actor, since: asked.since, project, session };
+        let filter = Filter { after: Some(0), actor, since: asked.since, project, session, kind: None };
         events = events::filtered(db, &filter, usize::MAX)?;
         // A refused operation changed nothing.
         events.retain(|event| event.outcome == "ok");
