@@ -66,6 +66,7 @@ impl<'ast> Visit<'ast> for Paths {
             syn::Item::Fn(item) => (&item.attrs, None),
             syn::Item::Impl(item) => (&item.attrs, None),
             syn::Item::Const(item) => (&item.attrs, Some(item.ident.to_string())),
+            syn::Item::Static(item) => (&item.attrs, Some(item.ident.to_string())),
             syn::Item::Use(item) => (&item.attrs, None),
             _ => return visit::visit_item(self, item),
         };
