@@ -96,9 +96,7 @@ impl App {
                     let document = &editor.document;
                     // When the list of workflows is shown again, the saved workflow is selected.
                     saved_row = Some(format!("workflow {}", document.name));
-                    if !matches!(document.origin, Text::Draft(_)) {
-                        sentence = format!("Saved {} as revision {}", document.name, document.revision);
-                    }
+                    sentence = document.saved(&found);
                 }
                 self.say(Tone::Good, &sentence);
                 if let Some(row) = saved_row {

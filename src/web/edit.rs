@@ -107,23 +107,29 @@ impl Edited {
     }
 
     fn save(&self, context: &Context, written: &str) -> Result<Outcome> {
-        let reply = match self {
+        match self {
             Self::Workflow(document) => match document.save(context, written) {
-                Saved::Done(reply) => *reply,
-                Saved::Overtaken(_) => return Err(outdated()),
-                Saved::Failed { error, .. } => return Err(error),
+                Saved::Done(reply) => Ok(Outcome { sentence: document.saved(&reply), lines: Vec::new() }),
+                Saved::Overtaken(_) => Err(outdated()),
+                Saved::Failed { error, .. } => Err(error),
             },
             Self::Item(item) => {
                 if Item::open(context, &item.place)?.text != item.text {
                     return Err(outdated());
                 }
-                item.save(context, written)?
+                let reply = item.save(context, written)?;
+                Ok(Outcome { sentence: reply::sentence(&reply), lines: reply::lines(&reply) })
             }
-        };
-        Ok(Outcome { sentence: reply::sentence(&reply), lines: reply::lines(&reply) })
+        }
     }
 
-    fn sheet<'s>(&self, address: &'s str, text: &'s str, findings: &'s [Finding], nonce: &'s str) -> Sheet<'s> {
+    fn sheet<'s>(
+        &self,
+        address: &'s str,
+        (text, findings): (&'s str, &'s [Finding]),
+        nonce: &'s str,
+        is_read_only: bool,
+    ) -> Sheet<'s> {
         let (label, about, syntax, save) = match self {
             Self::Workflow(document) if document.by.is_empty() => ("Text of the workflow", "", "yaml", "Save"),
             Self::Workflow(_) => ("Text of the workflow", "", "yaml", "Save and approve"),
@@ -133,7 +139,6 @@ impl Edited {
             Self::Item(item) => ("Text", "", item.syntax, "Save"),
         };
         let (base, changes, suggests) = (self.base(), self.changes(text), matches!(self, Self::Workflow(_)));
-        let is_read_only = false;
         Sheet { address, label, about, syntax, suggests, save, base, text, findings, changes, is_read_only, nonce }
     }
 }
@@ -149,7 +154,7 @@ fn drawn(
 ) -> Result<Response> {
     let nonce = hex::encode(&console.context.clock.secret()?);
     let (address, title, place) = (edited.address(), edited.title(), edited.place());
-    let sheet = Sheet { is_read_only: console.only_reads(session), ..edited.sheet(&address, text, findings, &nonce) };
+    let sheet = edited.sheet(&address, (text, findings), &nonce, console.only_reads(session));
     let ask = match edited {
         Edited::Workflow(document) if !console.only_reads(session) => match &document.origin {
             Text::Empty => Some(Place::Ask(None)),

@@ -236,7 +236,7 @@ fn edit(story: &mut Story) {
     story.chromium.wait_until(|text| !text.contains("there is no step"), "the text without the mistake");
     story.asks("Save", "Save this text?");
     story.shows("save", "light", "The question before saving, with the difference");
-    story.says_yes("Done");
+    story.says_yes("Saved new_app as revision 2");
 }
 
 /// The person runs the workflow, and watches the run.

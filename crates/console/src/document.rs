@@ -11,6 +11,7 @@ use crate::data::{number, rows, text};
 use crate::fields::Fields;
 use crate::finding::{self, Finding};
 use crate::place::Text;
+use crate::reply;
 
 /// The text that a new workflow begins with.
 const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps: []\n";
@@ -67,6 +68,12 @@ pub fn set(context: &Context, written: &str, pointer: &str, value: Option<&str>,
         None => arguments["remove"] = true.into(),
     }
     Ok(text(&action::read(context, "workflow set", arguments)?, "yaml").to_owned())
+}
+
+/// Returns the name and the revision of the workflow that was saved.
+fn saved_as(reply: &Reply) -> (&str, u64) {
+    let data = rows(&reply.data, "workflows").first().unwrap_or(&reply.data);
+    (text(data, "name"), number(data, "revision"))
 }
 
 /// Returns the workflow's name from the first line that begins with `workflow:`. Returns `None` if there is no such
@@ -167,10 +174,18 @@ impl Document {
         })
     }
 
+    /// Returns the sentence that reports a save.
+    pub fn saved(&self, reply: &Reply) -> String {
+        match (&self.origin, saved_as(reply)) {
+            (Text::Draft(_), _) => reply::sentence(reply),
+            (_, (name, revision)) => format!("Saved {name} as revision {revision}"),
+        }
+    }
+
     /// Records that `written` was saved.
     pub fn keep(&mut self, written: String, reply: &Reply) {
-        let data = rows(&reply.data, "workflows").first().unwrap_or(&reply.data);
-        (self.name, self.revision) = (text(data, "name").to_owned(), number(data, "revision"));
+        let (name, revision) = saved_as(reply);
+        (self.name, self.revision) = (name.to_owned(), revision);
         self.text.clone_from(&written);
         self.saved = written;
         self.meanwhile = None;
