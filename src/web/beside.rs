@@ -1,7 +1,7 @@
 //! The console on the server of `mcpkg serve --http --console`, for people whose browser is on another machine.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -22,7 +22,11 @@ use super::session::Sessions;
 use super::sign_in::SignIn;
 
 /// The console as a part of another server.
-pub struct Beside(Router);
+pub struct Beside {
+    console: Arc<Console>,
+    /// Made for the first request, because a server has to start quickly.
+    routes: OnceLock<Router>,
+}
 
 impl Beside {
     /// Returns the console of a server with these host names. `is_secure` says whether browsers reach the server over
@@ -41,11 +45,12 @@ impl Beside {
         let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::<Live>::default());
         let requests = Some(requests);
         let console = Console { context, is_read_only: false, sessions, passkeys, jobs, live, requests, sign_in };
-        Ok(Self(routes(Arc::new(console))))
+        Ok(Self { console: Arc::new(console), routes: OnceLock::new() })
     }
 
     pub async fn answer(&self, request: Request<Body>) -> Response {
-        let answered: std::result::Result<_, Infallible> = TowerToHyperService::new(self.0.clone()).call(request).await;
+        let routes = self.routes.get_or_init(|| routes(Arc::clone(&self.console))).clone();
+        let answered: std::result::Result<_, Infallible> = TowerToHyperService::new(routes).call(request).await;
         match answered {
             Ok(response) => response,
             Err(never) => match never {},
