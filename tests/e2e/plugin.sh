@@ -15,7 +15,7 @@ server="$outside/memory/node_modules/@modelcontextprotocol/server-memory/dist/in
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export HOME="$scratch" MCPKG_DB="$scratch/test.db" XDG_STATE_HOME="$scratch/state" SHELL=/bin/sh
+export HOME="$scratch" MCPKG_DB="$scratch/test.db" XDG_STATE_HOME="$scratch/state" SHELL=/bin/sh MCPKG_PAGER=cat
 
 check() {
     local what=$1

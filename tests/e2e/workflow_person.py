@@ -21,7 +21,7 @@ VARIES = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "00000000-0000-0000-0000-000000000000"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "0" * 64),
     (re.compile(r"\b[0-9a-f]{12}\b"), "0" * 12),
-    (re.compile(r"\b20\d\d-\d\d-\d\d[T\d:]*"), lambda found: re.sub(r"\d", "0", found[0])),
+    (re.compile(r"\b20\d\d-\d\d-\d\d[T\d:]*(?:\.\d+)?"), lambda found: re.sub(r"\d", "0", found[0])),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:80"),
     (re.compile(r"--cursor \w+"), "--cursor CURSOR"),
     (re.compile(r"\b\d+ (second|minute)s?( ago)?"), r"1 \1\2"),
@@ -69,7 +69,9 @@ class Person(Home):
         if ended != status:
             check(f"`{line}` ends with {status}", False, f"{ended}: {text}")
         if table:
-            wide = [row for row in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if len(row) > 80 and not row.startswith("hint:")]
+            rows = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+            # A command that is too long stands alone, to be pasted.
+            wide = [row for row in rows if len(row) > 80 and " " in re.sub("`[^`]*`", "", row).strip()]
             check(f"`{line}` fits the terminal", not wide, wide)
         if kept:
             self.saw += [f"$ {line}", *self.plain(text).splitlines()]
