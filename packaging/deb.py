@@ -48,6 +48,6 @@ with tempfile.TemporaryDirectory() as scratch:
             if entry == folder:
                 os.chmod(folder, 0o755)
     package = given.out / f"{COMMAND}_{VERSION}_{given.platform['deb']}.deb"
-    level = ["-Zgzip", "-z1"] if given.fast else ["-Zxz"]
+    level = ["-Zgzip", "-z1"] if given.fast else ["-Zxz", "-z9", "-Sextreme"]
     subprocess.run(["dpkg-deb", "--root-owner-group", *level, "--build", scratch, str(package)], check=True, stdout=subprocess.DEVNULL)
     print(package)

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as scratch:
         "__os_install_post": "%{nil}",
         "use_source_date_epoch_as_buildtime": "1",
         "clamp_mtime_to_source_date_epoch": "1",
-        "_binary_payload": "w1.gzdio" if given.fast else "w7.xzdio",
+        "_binary_payload": "w1.gzdio" if given.fast else "w9.xzdio",
     }
     subprocess.run(
         ["rpmbuild", "-bb", "--quiet", "--target", f"{given.platform['rpm']}-linux", "--buildroot", str(root)]
