@@ -83,7 +83,7 @@ impl Output {
     /// Returns the function that asks the person for a line of text. The question goes to stderr.
     pub(super) fn line_reader(&self, cancelled: &CancellationToken) -> Arc<Line> {
         let (output, cancelled) = (*self, cancelled.clone());
-        Arc::new(move |shown, question| {
+        Arc::new(move |shown, question, _| {
             let refused = |why: String| Error::new(Code::TerminalRequired, why);
             if confirmation(false) == Confirmation::Nobody {
                 return Err(refused(format!("Cannot ask without a terminal: {question}")));

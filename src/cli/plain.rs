@@ -14,7 +14,7 @@ use mcpkg_base::marks;
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
-use mcpkg_core::op::{Body as Told, Context, read_only};
+use mcpkg_core::op::{Body as Told, Context, Empty, read_only};
 use mcpkg_store::watch::{Change, Watch};
 
 /// The number of rows that a list prints at once.
@@ -183,8 +183,8 @@ impl Plain<'_> {
                 stack[top].part.grow();
             }
             Does::Note => {
-                let note =
-                    (self.context.line)(Told::Several(Vec::new()), "Note to the agent that asked; a or d sends it:")?;
+                let question = "Note to the agent that asked; a or d sends it:";
+                let note = (self.context.line)(Told::Several(Vec::new()), question, Empty::Answers)?;
                 self.notes.borrow_mut().insert(about.unwrap_or_default(), note);
                 return Ok(Next::Stay);
             }
@@ -220,7 +220,7 @@ impl Plain<'_> {
             return Err(read_only());
         }
         let question = "What should the workflow do? An empty line goes back:";
-        let text = (self.context.line)(Told::Several(Vec::new()), question)?;
+        let text = (self.context.line)(Told::Several(Vec::new()), question, Empty::Answers)?;
         let Body::Form(mut form) = load(&Place::Ask(about), &self.context, &Part::default())?.body else {
             return Ok(());
         };
@@ -239,7 +239,7 @@ impl Plain<'_> {
     fn call(&self, invocation: &Invocation) -> Result<()> {
         if let Some(name) = &invocation.destroys {
             let question = format!("Type {name} to go on:");
-            let typed = (self.context.line)(Told::Several(Vec::new()), &question)?;
+            let typed = (self.context.line)(Told::Several(Vec::new()), &question, Empty::Ends)?;
             if typed != *name {
                 return Err(Error::new(Code::ConfirmRequired, "That is not the name; nothing was changed"));
             }
@@ -268,7 +268,7 @@ impl Plain<'_> {
     fn list(&self, list: &List, first: usize) -> Result<()> {
         let rows: Vec<&Row> = list.rows.iter().filter(|row| !row.is_heading).collect();
         if rows.is_empty() {
-            return self.output.print(&format!("{}\n", list.empty));
+            return self.output.print(&format!("{}\n", list.keys_when_empty()));
         }
         for (at, row) in rows.iter().enumerate().skip(first).take(ROWS) {
             let word = |sign: &str| list.signs.iter().find(|(known, _)| *known == sign).map(|(_, words)| *words);

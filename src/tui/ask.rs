@@ -52,7 +52,7 @@ impl App {
         let Some(form) = self.form() else { return };
         let missing = form.missing().join(", ");
         if !missing.is_empty() {
-            return self.say(Tone::Warning, &format!("needed: {missing}"));
+            return self.say(Tone::Warning, &format!("missing: {missing}"));
         }
         let (invocation, cancelled) = (form.invocation(), CancellationToken::new());
         self.level_mut().reports.clear();

@@ -336,7 +336,7 @@ impl App {
                 match missing.is_empty() {
                     true if reads => self.run(call, tasks),
                     true => self.run(call.asking(question), tasks),
-                    false => self.say(Tone::Warning, &format!("needed: {missing}")),
+                    false => self.say(Tone::Warning, &format!("missing: {missing}")),
                 }
             }
             _ => return false,

@@ -231,7 +231,7 @@ fn asking(mut context: Context, messages: &Sender<Message>, call: Option<&Invoca
         None => Err(Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")),
     });
     let sender = messages.clone();
-    context.line = Arc::new(move |body, text| {
+    context.line = Arc::new(move |body, text, _| {
         ask(&sender, &body, text, true, None)
             .ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
     });

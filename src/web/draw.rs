@@ -41,7 +41,7 @@ pub fn asks(call: &Invocation, domains: Domains) -> bool {
     let is_asked = |effect: Effect| effect.reads() || effect == Effect::Destroy;
     call.question.is_some()
         || call.destroys.is_some()
-        || ["consent approve", "undo"].contains(&call.words.as_str())
+        || ["consent approve", "draft approve", "undo"].contains(&call.words.as_str())
         || call.entry(domains).is_some_and(|entry| is_asked(entry.effect))
 }
 
@@ -110,7 +110,7 @@ impl Drawing<'_> {
                 }
             }
             @match &screen.body {
-                Body::List(list) => { (self.list(list)) }
+                Body::List(list) => { (self.list(list, screen)) }
                 Body::Text(text) => { (figure::text(text, &screen.figures)) }
                 Body::Diff(diff) => { (self.diff(diff)) }
                 Body::Form(form) => { (form::form(self.session, &self.at.address(), form, self.is_read_only)) }
@@ -153,12 +153,13 @@ impl Drawing<'_> {
         }
     }
 
-    fn list(&self, list: &List) -> Markup {
+    fn list(&self, list: &List, screen: &Screen) -> Markup {
+        let empty = || screen.when_empty(|action| format!("\"{}\"", label(&action.words())));
         let rows = self.matching(list);
         let columns = list.columns.len().max(rows.iter().map(|row| row.cells.len()).max().unwrap_or(0));
         html! {
             @if rows.is_empty() {
-                p.empty { (if self.at.words.is_empty() { list.empty } else { "No row has these words." }) }
+                p.empty { (if self.at.words.is_empty() { empty() } else { "No row has these words.".to_owned() }) }
             } @else {
                 div.rows { table role="table" {
                     @if list.columns.iter().any(|name| !name.is_empty()) {

@@ -12,10 +12,10 @@ use maud::html;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::{diff, hex, sha256};
 use mcpkg_console::diff::lines;
-use mcpkg_console::document::{Document, Saved, validated};
+use mcpkg_console::document::{self, Document, Saved, validated};
 use mcpkg_console::editor::{difference, title};
 use mcpkg_console::finding::Finding;
-use mcpkg_console::picker::{self, Spot};
+use mcpkg_console::picker::{self, Picker, Spot};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::reply;
 use mcpkg_console::screen::Line;
@@ -29,7 +29,7 @@ use super::item::{self, Item};
 use super::job::{Origin, Outcome, not_confirmed, outdated};
 use super::page::{self, Page};
 use super::session::Session;
-use super::text::label;
+use super::text::{label, shown as shown_text};
 
 /// A text that a page edits.
 pub enum Edited {
@@ -75,6 +75,15 @@ impl Edited {
                 sha256::hex(format!("{}\n{}\n{}", document.revision, document.saved, document.text))
             }
             Self::Item(item) => sha256::hex(&item.text),
+        }
+    }
+
+    /// Returns who saved the newest revision; empty if that is unknown, as for the text of a draft.
+    fn saved_by(&self, context: &Context) -> String {
+        match self {
+            Self::Workflow(document) if matches!(document.origin, Text::Draft(_)) => String::new(),
+            Self::Workflow(document) => document::by(context, "workflow", &document.name),
+            Self::Item(item) => item.saved_by(context),
         }
     }
 
@@ -128,6 +137,7 @@ impl Edited {
         address: &'s str,
         (text, findings): (&'s str, &'s [Finding]),
         nonce: &'s str,
+        saved_by: &'s str,
         is_read_only: bool,
     ) -> Sheet<'s> {
         let (label, about, syntax, save) = match self {
@@ -139,7 +149,21 @@ impl Edited {
             Self::Item(item) => ("Text", "", item.syntax, "Save"),
         };
         let (base, changes, suggests) = (self.base(), self.changes(text), matches!(self, Self::Workflow(_)));
-        Sheet { address, label, about, syntax, suggests, save, base, text, findings, changes, is_read_only, nonce }
+        Sheet {
+            address,
+            label,
+            about,
+            syntax,
+            suggests,
+            save,
+            base,
+            saved_by,
+            text,
+            findings,
+            changes,
+            is_read_only,
+            nonce,
+        }
     }
 }
 
@@ -154,7 +178,8 @@ fn drawn(
 ) -> Result<Response> {
     let nonce = hex::encode(&console.context.clock.secret()?);
     let (address, title, place) = (edited.address(), edited.title(), edited.place());
-    let sheet = edited.sheet(&address, (text, findings), &nonce, console.only_reads(session));
+    let saved_by = document::who(&edited.saved_by(&session.context(&console.context)));
+    let sheet = edited.sheet(&address, (text, findings), &nonce, &saved_by, console.only_reads(session));
     let ask = match edited {
         Edited::Workflow(document) if !console.only_reads(session) => match &document.origin {
             Text::Empty => Some(Place::Ask(None)),
@@ -165,7 +190,7 @@ fn drawn(
     let body = html! {
         @if status == StatusCode::CONFLICT {
             p.warning role="alert" {
-                "Somebody saved another text in the meantime. Nothing was overwritten, and your text is still here. "
+                (shown_text(&saved_by)) " saved another text in the meantime. Nothing was overwritten, and your text is still here. "
                 "Saving it now saves it over theirs."
             }
         }
@@ -218,7 +243,7 @@ pub fn answered(console: &Arc<Console>, session: &Session, edited: Edited, poste
         if changes.is_empty() {
             changes.push(Line::plain("Nothing changed."));
         }
-        job.ask(changes, "Save this text?", false).ok_or_else(not_confirmed)?;
+        job.ask(changes, "Save this text?").ok_or_else(not_confirmed)?;
         edited.save(context, &text)
     })
 }
@@ -229,7 +254,11 @@ fn suggested(context: &Context, edited: &Edited, text: &str, posted: &Fields) ->
     let (Edited::Workflow(_), Some((line, column))) = (edited, place) else {
         return Err(Error::new(Code::InvalidArgument, "There are no suggestions here"));
     };
-    let picker = picker::suggested(context, text, &Spot::Cursor(line, column), "")?;
+    let picker = match picker::suggested(context, text, &Spot::Cursor(line, column), "") {
+        // Nothing can be suggested at a place that is neither an input nor an argument, such as an unknown key.
+        Err(error) if error.code() == Code::InvalidArgument => Picker::default(),
+        found => found?,
+    };
     Ok(Html(suggestions(&picker).into_string()).into_response())
 }
 
@@ -252,7 +281,7 @@ pub async fn show(
         let edited = opened(&session.context(&console.context), query);
         edited
             .and_then(|edited| shown(&console, &session, &edited, position))
-            .unwrap_or_else(|error| page::failed(&session, &error, "/content"))
+            .unwrap_or_else(|error| page::unshown(&session, &error, "/content"))
     })
     .await
 }

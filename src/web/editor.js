@@ -12,7 +12,6 @@
   const away = "The console does not answer. Your text is kept in this tab.";
   const signedOut =
     "This browser is not signed in any more. Your text is kept in this tab: sign in, and open this page again.";
-  const saved = "Somebody saved another text in the meantime. Yours is still here.";
   // Marks that reorder, hide or join text are shown, in addition to the control characters that CodeMirror shows.
   const hidden = /[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u{1bca0}-\u{1bca3}\u{e0000}-\u{e0fff}]/u;
   // The number of the last check, the timer of the next one, and the hash of the text that the page was opened with.
@@ -36,6 +35,11 @@
     const shown = form.querySelector("#note");
     if (shown.textContent !== text) shown.textContent = text;
     shown.hidden = text === "";
+  }
+
+  // What the page says when a newer form shows that another text was saved.
+  function saved(fresh) {
+    note(`${fresh.dataset.by} saved another text in the meantime. Yours is still here.`);
   }
 
   function isTyped() {
@@ -86,7 +90,7 @@
       if (own !== turn) return;
       const fresh = page?.querySelector("form.editor");
       if (!fresh) return note(status === 401 || status === 403 ? signedOut : away);
-      if (status === 409) note(saved);
+      if (status === 409) saved(fresh);
       else if ([away, signedOut].includes(form.querySelector("#note").textContent)) note("");
       for (const id of ["#verdict", "#findings", "#changes"]) merge(form.querySelector(id), fresh.querySelector(id));
       mark();
@@ -252,7 +256,11 @@
   // The page was read again. Somebody else may have saved another text.
   form.addEventListener("fresh", ({ detail: fresh }) => {
     if (fresh.elements.base.value === base.value) return;
-    if (isTyped()) return note(saved);
+    if (isTyped()) {
+      saved(fresh);
+      // Compares with that text from now on.
+      return check();
+    }
     area.defaultValue = fresh.elements.text.value;
     opened = base.value = fresh.elements.base.value;
     replace(area.defaultValue);

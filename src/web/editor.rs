@@ -27,6 +27,8 @@ pub struct Sheet<'a> {
     pub save: &'static str,
     /// A hash of what the editor was opened with.
     pub base: String,
+    /// Who saved the newest revision, for a sentence.
+    pub saved_by: &'a str,
     pub text: &'a str,
     pub findings: &'a [Finding],
     /// The difference that saving makes; empty if there is none.
@@ -39,7 +41,7 @@ pub struct Sheet<'a> {
 impl Sheet<'_> {
     pub fn draw(&self, session: &Session) -> Markup {
         html! {
-            form.fields.editor method="post" action=(self.address) {
+            form.fields.editor method="post" action=(self.address) data-by=(shown(self.saved_by)) {
                 (secret(session))
                 input type="hidden" name="base" value=(self.base);
                 p #note.warning role="status" hidden {}

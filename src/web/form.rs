@@ -39,7 +39,7 @@ fn row(number: usize, field: &Field) -> Markup {
     let is_long = LONG.contains(&field.name.trim_start_matches('-'));
     html! {
         div.field {
-            label for=(id) { (label) @if field.is_required { " (needed)" } }
+            label for=(id) { (label) @if field.is_required { " (required)" } }
             p.about id=(about) { (shown(&field.about)) }
             @if field.is_flag {
                 input type="checkbox" id=(id) name=(name) value="on" checked[!field.value.is_empty()] aria-describedby=(about);
@@ -71,7 +71,7 @@ pub fn filled(mut form: Form, posted: &Fields) -> Result<Form> {
         }
     }
     match form.missing().join(", ") {
-        missing if !missing.is_empty() => Err(Error::new(Code::InvalidArgument, format!("Needed: {missing}"))),
+        missing if !missing.is_empty() => Err(Error::new(Code::InvalidArgument, format!("Missing: {missing}"))),
         _ => Ok(form),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::finding::Finding;
 use mcpkg_console::place::Place;
-use mcpkg_console::{Invocation, action, markdown};
+use mcpkg_console::{Invocation, action, document, markdown};
 use mcpkg_content::skills;
 use mcpkg_core::op::{Context, Reply};
 
@@ -117,6 +117,11 @@ impl Item {
         }
         found.sort_by_key(|found| (!found.is_error, found.line, found.column));
         Ok(found)
+    }
+
+    /// Returns who saved the newest revision; empty if that is unknown.
+    pub fn saved_by(&self, context: &Context) -> String {
+        document::by(context, self.noun, &self.name)
     }
 
     /// Stores a new revision with this text.

@@ -14,7 +14,7 @@ use mcpkg_console::place::Place;
 use mcpkg_console::screen::Line;
 use mcpkg_console::{ask, reply};
 use mcpkg_core::access::Grant;
-use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_core::op::{Confirmation, Context, Empty};
 
 /// How long an operation waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -53,8 +53,8 @@ pub struct Question {
     pub number: u64,
     pub lines: Vec<Line>,
     pub text: String,
-    /// Whether the answer is a line of text instead of yes or no.
-    pub is_line: bool,
+    /// What an empty answer means, if the answer is a line of text instead of yes or no.
+    pub line: Option<Empty>,
     answer: Sender<Option<String>>,
 }
 
@@ -65,6 +65,8 @@ pub struct State {
     pub lines: Vec<Line>,
     /// The drafts that an agent has proposed so far, when it was asked.
     pub drafts: Vec<Place>,
+    /// The run that the operation has begun or continues, if any.
+    pub run: Option<String>,
     pub question: Option<Question>,
     asked: u64,
     pub outcome: Option<Result<Outcome>>,
@@ -114,11 +116,15 @@ impl Job {
     }
 
     /// Asks a question on the job's page, and waits for the answer. `None` means no, or no answer within [`PATIENCE`].
-    pub fn ask(&self, lines: Vec<Line>, text: &str, is_line: bool) -> Option<String> {
+    pub fn ask(&self, lines: Vec<Line>, text: &str) -> Option<String> {
+        self.asks(lines, text, None)
+    }
+
+    fn asks(&self, lines: Vec<Line>, text: &str, line: Option<Empty>) -> Option<String> {
         let (answer, answered) = mpsc::channel();
         self.change(|state| {
             state.asked += 1;
-            state.question = Some(Question { number: state.asked, lines, text: text.to_owned(), is_line, answer });
+            state.question = Some(Question { number: state.asked, lines, text: text.to_owned(), line, answer });
         });
         let answer = answered.recv_timeout(PATIENCE).ok().flatten();
         self.change(|state| state.question = None);
@@ -132,6 +138,12 @@ impl Job {
             Some(question) => question.answer.send(answer).is_ok(),
             None => false,
         }
+    }
+
+    /// Returns whether the question with this number is open and needs a text as its answer.
+    pub fn needs_line(&self, number: Option<u64>) -> bool {
+        let state = self.state();
+        state.question.as_ref().is_some_and(|asked| Some(asked.number) == number && asked.line == Some(Empty::Ends))
     }
 
     /// Stops the job: answers its question with no, and cancels its operation.
@@ -148,13 +160,13 @@ impl Job {
         context.confirmation = Confirmation::Ask;
         context.cancelled = self.cancelled.clone();
         let job = Arc::clone(self);
-        context.ask = Arc::new(move |body, text| match job.ask(reply::body(&body), text, false) {
+        context.ask = Arc::new(move |body, text| match job.ask(reply::body(&body), text) {
             Some(_) => Ok(()),
             None => Err(not_confirmed()),
         });
         let job = Arc::clone(self);
-        context.line = Arc::new(move |body, text| {
-            let answer = job.ask(reply::body(&body), text, true);
+        context.line = Arc::new(move |body, text, empty| {
+            let answer = job.asks(reply::body(&body), text, Some(empty));
             answer.ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
         });
         let job = Arc::clone(self);
@@ -164,6 +176,8 @@ impl Job {
         });
         let job = Arc::clone(self);
         context.say = Arc::new(move |text| text.clone_into(&mut job.state().progress));
+        let job = Arc::clone(self);
+        context.began = Arc::new(move |run| job.state().run = Some(run.to_string()));
         let (job, clock) = (Arc::clone(self), context.clock.clone());
         context.emit = Arc::new(move |part| {
             let mut state = job.state();

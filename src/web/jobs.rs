@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::reply;
+use mcpkg_console::{Place, reply, run_under_way};
+use mcpkg_core::op::Empty;
 use mcpkg_core::passkey::About;
 
 use super::address::{self, Fields};
@@ -34,7 +35,7 @@ fn job(console: &Console, session: &Session, query: Option<String>) -> Option<Ar
 }
 
 fn gone(session: &Session) -> Response {
-    page::failed(session, &Error::new(Code::NotFound, "The console does not know this operation any more"), "/inbox")
+    page::unshown(session, &Error::new(Code::NotFound, "The console does not know this operation any more"), "/inbox")
 }
 
 pub async fn show(
@@ -71,6 +72,10 @@ pub async fn answer(
             }
             "yes" if job.origin.name.as_ref().is_some_and(|name| *name != typed) => {
                 let why = "That is not the name. Nothing was changed.";
+                return shown_job(&console, &session, &job, StatusCode::CONFLICT, why);
+            }
+            "yes" if job.needs_line(posted.number("question")) && typed.trim().is_empty() => {
+                let why = "An answer is needed here. To stop instead, press Cancel.";
                 return shown_job(&console, &session, &job, StatusCode::CONFLICT, why);
             }
             "yes" => match decided(&console, &session, &job, &posted) {
@@ -112,6 +117,8 @@ fn back_to(job: &Job) -> Response {
 }
 
 fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode, why: &str) -> Response {
+    let run = job.state().run.clone();
+    let under_way = run.as_ref().and_then(|run| run_under_way(&session.context(&console.context), run));
     let state = job.state();
     let (reloads, body) = match (&state.outcome, &state.question) {
         (Some(Ok(outcome)), _) => (false, done(&state.lines, outcome, job)),
@@ -119,7 +126,7 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
         (None, Some(asked)) => (false, question(console, session, asked, job)),
         (None, None) => {
             let body = html! {
-                p role="status" { "Running. " (shown(&state.progress)) }
+                p role="status" { "Running. " (shown(under_way.as_ref().unwrap_or(&state.progress))) }
                 (lines(&state.lines))
                 form method="post" action={ "/job?id=" (job.id) } {
                     (secret(session))
@@ -131,6 +138,7 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
     };
     let body = html! {
         (body)
+        @if let Some(run) = run.and_then(|run| address::of(&Place::Run(run))) { p { a.action href=(run) { "Open the run" } } }
         @for draft in state.drafts.iter().filter_map(address::of) { p { a.action href=(draft) { "Open the draft" } } }
     };
     let at = reloads.then(String::new);
@@ -139,7 +147,8 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
 }
 
 fn question(console: &Console, session: &Session, question: &Question, job: &Job) -> Markup {
-    let name = job.origin.name.as_deref().filter(|_| !question.is_line);
+    let name = job.origin.name.as_deref().filter(|_| question.line.is_none());
+    let (yes, no) = if question.line.is_some() { ("Continue", "Cancel") } else { ("Yes", "No") };
     html! {
         (lines(&question.lines))
         form.question method="post" action={ "/job?id=" (job.id) } {
@@ -149,15 +158,15 @@ fn question(console: &Console, session: &Session, question: &Question, job: &Job
                 p { strong { (shown(&question.text)) } }
                 label for="typed" { "Type " code { (shown(name)) } " to confirm" }
                 input #typed type="text" name="typed" autocomplete="off" spellcheck="false";
-            } @else if question.is_line {
+            } @else if let Some(empty) = question.line {
                 label for="typed" { (shown(&question.text)) }
-                input #typed type="text" name="typed" autocomplete="off";
+                input #typed type="text" name="typed" autocomplete="off" required[empty == Empty::Ends];
             } @else {
                 p { strong { (shown(&question.text)) } }
             }
             (passkey::asked(console, session, About::Question(&job.whole(question))))
-            button.main name="answer" value="yes" { (if question.is_line { "Answer" } else { "Yes" }) } " "
-            button name="answer" value="no" formnovalidate { "No" }
+            button.main name="answer" value="yes" { (yes) } " "
+            button name="answer" value="no" formnovalidate { (no) }
         }
     }
 }

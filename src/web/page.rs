@@ -10,7 +10,7 @@ use mcpkg_console::reply;
 
 use super::address;
 use super::session::Session;
-use super::text::{lines, shown};
+use super::text::{label, lines, shown};
 
 /// A page and its HTTP status.
 pub struct Page<'a> {
@@ -58,14 +58,14 @@ impl IntoResponse for Page<'_> {
                     a.skip href="#content" { "Skip to content" }
                     @if let Some(session) = self.session { (navigation(session, heading.root.as_ref())) }
                     main #content tabindex="-1" {
-                        @if let Some((name, root)) = heading.above {
-                            p.crumb { a href=[address::of(&root)] { (name) } }
+                        @if let Some((name, root)) = &heading.above {
+                            p.crumb { a href=[address::of(root)] { (name) } }
                         }
                         // A question is about a command, whose line is long.
                         @if heading.title.starts_with("mcpkg ") {
                             h1.command { (heading.title) }
                         } @else {
-                            h1 { (heading.title) }
+                            h1 { (heading.shown()) }
                         }
                         @if !heading.rest.is_empty() { p.sub { (heading.rest) } }
                         (self.body)
@@ -78,6 +78,23 @@ impl IntoResponse for Page<'_> {
     }
 }
 
+/// The words that titles begin with before the name of an item.
+const WORDS: [&str; 13] = [
+    "event",
+    "edit",
+    "new",
+    "prompt",
+    "skill",
+    "resource",
+    "draft",
+    "change of",
+    "audit of",
+    "sync with",
+    "earlier deploys",
+    "deploy",
+    "what each session loads",
+];
+
 /// The parts of a title such as `Inbox > Run shop:apps:list` or `Deploy: 3 create`.
 struct Heading<'t> {
     /// The screen that the navigation marks as the current one.
@@ -89,6 +106,19 @@ struct Heading<'t> {
 }
 
 impl<'t> Heading<'t> {
+    /// Returns the title, beginning with a capital letter unless it begins with the name of an item.
+    fn shown(&self) -> String {
+        let is_word =
+            |word: &&str| self.title.strip_prefix(*word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        let is_named = match self.above {
+            Some((_, Place::Workflows)) => !["run of", "draft"].iter().any(|word| is_word(&word)),
+            // The noun of a list, such as `tool`.
+            Some((_, Place::All)) => false,
+            _ => !WORDS.iter().any(|word| is_word(&word)),
+        };
+        if is_named { self.title.to_owned() } else { label(self.title) }
+    }
+
     fn of(title: &'t str, place: Option<&Place>) -> Self {
         let whole = |root| Self { root, above: None, title, rest: "" };
         if place == Some(&Place::Palette) {
@@ -175,8 +205,18 @@ pub fn sign_in(token: &str) -> Response {
         .into_response()
 }
 
-/// Returns the page for an error, with a link to `back`.
+/// Returns the page for something that could not be done, with a link to `back`.
 pub fn failed(session: &Session, error: &Error, back: &str) -> Response {
+    of_error(session, error, "Not done", back)
+}
+
+/// Returns the page for a page that cannot be shown, with a link to `back`.
+pub fn unshown(session: &Session, error: &Error, back: &str) -> Response {
+    let title = if error.code() == Code::NotFound { "Not found" } else { "This page cannot be shown" };
+    of_error(session, error, title, back)
+}
+
+fn of_error(session: &Session, error: &Error, title: &str, back: &str) -> Response {
     let status = match error.code() {
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::InvalidArgument => StatusCode::BAD_REQUEST,
@@ -187,6 +227,5 @@ pub fn failed(session: &Session, error: &Error, back: &str) -> Response {
         (lines(&reply::error(error)))
         p { a href=(back) { "Back" } }
     };
-    Page { status, title: "Not done", session: Some(session), place: None, at: None, reloads: false, body }
-        .into_response()
+    Page { status, title, session: Some(session), place: None, at: None, reloads: false, body }.into_response()
 }

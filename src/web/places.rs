@@ -38,7 +38,7 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
         match screen(&context, &mut at) {
             Ok(Screen { body: Shown::Editor(document), .. }) => {
                 let shown = edit::shown(&console, &session, &Edited::Workflow(document), position);
-                shown.unwrap_or_else(|error| page::failed(&session, &error, "/inbox"))
+                shown.unwrap_or_else(|error| page::unshown(&session, &error, "/inbox"))
             }
             Ok(mut screen) => {
                 if let Some(requests) = console.requests.as_ref().filter(|_| at.place == Place::Health) {
@@ -49,7 +49,7 @@ pub async fn show(State(console): State<Arc<Console>>, Extension(session): Exten
                 let (title, body) = (screen.title.as_str(), drawing.screen(&screen));
                 Page { title, at: position, body, ..Page::of(&session, StatusCode::OK, &at.place) }.into_response()
             }
-            Err(error) => page::failed(&session, &error, "/inbox"),
+            Err(error) => page::unshown(&session, &error, "/inbox"),
         }
     })
     .await
@@ -68,7 +68,7 @@ fn screen(context: &Context, at: &mut At) -> Result<Screen> {
 }
 
 fn nothing(session: &Session) -> Response {
-    page::failed(session, &Error::new(Code::NotFound, "The console has no page at this address"), "/inbox")
+    page::unshown(session, &Error::new(Code::NotFound, "The console has no page at this address"), "/inbox")
 }
 
 /// Runs the posted button or form of a place.
@@ -154,7 +154,7 @@ fn call_of(
     start(console, session, origin, move |job, context| {
         if let Some(quoted) = quoted {
             let lines = quoted.lines(context)?;
-            job.ask(lines.clone(), &question, false).ok_or_else(not_confirmed)?;
+            job.ask(lines.clone(), &question).ok_or_else(not_confirmed)?;
             if quoted.lines(context)? != lines {
                 return Err(outdated());
             }

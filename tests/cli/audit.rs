@@ -149,6 +149,8 @@ fn only_a_person_accepts_a_critical_finding_of_an_import() {
     let (shown, status) = answered(&scratch, &["import", "kit"], "y").expect("a terminal");
     assert_eq!(status, 0, "{shown}");
     assert!(scratch.ok(&["resource", "list"]).contains("pdf"));
+    let events = scratch.json(&["events", "--kind", "finding.accept"])["events"].clone();
+    assert_eq!(events[0]["subject"], "tags skills/pdf/SKILL.md", "{events}");
     // mcpkg does not ask again about content that is already stored.
     let again = scratch.run(&["import", "kit", "--yes"]);
     assert_eq!((again.status, again.stderr.contains("tags")), (0, false), "{again}");

@@ -29,7 +29,7 @@ fn a_prompt_is_shown_as_each_agent_has_it() {
     screen.keys("/tidy\r\r");
     screen.wait("Content > skill tidy, raw");
     screen.keys("vv");
-    screen.wait("has what the project has");
+    screen.wait("up to date");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_request_is_read_approved_and_used() {
     screen.keys("a");
     screen.wait("other keys no");
     screen.keys("y");
-    screen.wait(". It runs when mcp:codex goes on: Run hosting:apps:create");
+    screen.wait(". mcp:codex can run it now: Run hosting:apps:create");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
     // The audit trail says that the decision was made in the console.

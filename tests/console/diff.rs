@@ -173,5 +173,5 @@ fn a_file_that_changed_on_both_sides_shows_three_texts_and_a_foreign_one_says_so
     screen.keys("\u{1b}");
     screen.wait("EACH SESSION LOADS");
     screen.keys("/claude/skills/neat\r");
-    screen.wait("WARNING mcpkg did not write the file on");
+    screen.wait("WARNING you or another program wrote this");
 }

@@ -88,19 +88,22 @@ fn undoing_all_of_an_agent_leaves_its_requests_open_until_space_includes_them() 
     let request = "request Run hosting:apps:create";
     let begins = |row: &str, begin: &str| assert!(row.starts_with(begin), "{row}");
     let shown = words(&rows);
-    assert_eq!(shown[..2], ["one", "two"].map(|name| format!("undone | prompt {name} | delete it; its history stays")));
-    begins(&shown[2], &format!("left | {request}"));
+    assert_eq!(
+        shown[..2],
+        ["one", "two"].map(|name| format!("will be undone | prompt {name} | delete it; its history stays"))
+    );
+    begins(&shown[2], &format!("stays | {request}"));
     assert!(shown.len() == 3 && shown[2].ends_with(" | left out"), "{shown:?}");
     assert_eq!(undo.as_deref(), Some("undo 2 changes"));
     // `space` includes the request, and excludes it again.
     let with_request = other(&rows[2], ' ');
     let (rows, undo) = list(&with_request, &context);
-    begins(&words(&rows)[2], &format!("undone | {request}"));
+    begins(&words(&rows)[2], &format!("will be undone | {request}"));
     assert_eq!(undo.as_deref(), Some("undo 2 changes, deny 1 request"));
     assert_eq!(other(&rows[2], ' '), all);
     // `space` excludes a change, and includes it again.
     let (rows, undo) = list(&other(&rows[0], ' '), &context);
-    assert_eq!(words(&rows)[0], "left | prompt one | left out");
+    assert_eq!(words(&rows)[0], "stays | prompt one | left out");
     assert_eq!(undo.as_deref(), Some("undo 1 change, deny 1 request"));
     assert_eq!(other(&rows[0], ' '), with_request);
 }

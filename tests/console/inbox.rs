@@ -24,17 +24,17 @@ fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("ASK x3");
     screen.keys("a");
-    let text = screen.wait("reads of hosting until");
+    let text = screen.wait("all hosting reads until");
     assert!(text.contains("once") && text.contains("agents without a key"), "{text}");
     // `once` is selected. Enter takes the selected answer. Then only `y` approves.
     screen.keys("\r");
     let text = screen.wait("Consent to it?");
     assert!(!text.contains("for 4h"), "{text}");
     screen.keys("y");
-    screen.wait(". It runs when mcp:codex goes on: Run hosting:apps:info");
+    screen.wait(". mcp:codex can run it now: Run hosting:apps:info");
     screen.wait("ASK x2");
     screen.keys("a");
-    screen.wait("reads of hosting until");
+    screen.wait("all hosting reads until");
     screen.keys("j\r");
     screen.wait("for 4h, to everything that every agent without an access key");
     screen.keys("y");

@@ -99,7 +99,7 @@ fn a_list_that_needs_a_name_opens_as_a_form_and_an_empty_list_offers_only_what_w
         let Ok(screen) = load(&place, &context, &Part::default()) else { continue };
         if let Body::List(list) = &screen.body {
             let has_new = screen.actions.iter().any(|action| action.key == '+');
-            assert_eq!(list.empty.contains("+ creates one"), has_new, "{}", row.id);
+            assert_eq!(list.empty.contains("{+} creates one"), has_new, "{}", row.id);
         }
     }
 }

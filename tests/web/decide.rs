@@ -34,7 +34,7 @@ fn a_request_is_read_approved_and_used() {
     let question = browser.pressed(&page, "approve", &[("note", "delete it afterwards")]);
     assert!(text(&question).contains("Your note: \"delete it afterwards\""), "{}", text(&question));
     let done = text(&browser.pressed(&question, "Yes", &[]));
-    assert!(done.contains("Approved once") && done.contains("It runs when mcp:codex goes on"), "{done}");
+    assert!(done.contains("Approved once") && done.contains("mcp:codex can run it now"), "{done}");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
     let decided = ground.scratch.json(&["events", "--by", "console"])["events"].clone();
@@ -138,6 +138,8 @@ fn a_draft_that_changed_after_the_question_is_not_approved() {
     let inbox = browser.page("/inbox");
     let question = browser.pressed(&inbox, "approve", &[]);
     let shown = text(&question);
+    // The operation itself asks, so there is no other question before it.
+    assert!(shown.contains("Save the draft as revision 1 of workflow 'fresh'?"), "{shown}");
     assert!(shown.contains("run: hosting:apps:list") && shown.contains("mcpkg draft approve"), "quotes it: {shown}");
     let id = ground.scratch.json(&["draft", "list"])["drafts"][0]["id"].as_str().expect("an id").to_owned();
     let file = ground.scratch.path().join("other.yaml");
@@ -145,7 +147,7 @@ fn a_draft_that_changed_after_the_question_is_not_approved() {
     let edited = ground.scratch.run(&["draft", "edit", &id, "--from", &file.display().to_string()]);
     assert_eq!(edited.status, 0, "{edited}");
     let late = text(&browser.pressed(&question, "Yes", &[]));
-    assert!(late.contains("older than what is stored"), "{late}");
+    assert!(late.contains("error:") && late.contains("draft"), "{late}");
     assert_eq!(ground.scratch.json(&["workflow", "list"])["workflows"], json!([]));
 }
 

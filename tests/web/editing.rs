@@ -131,7 +131,10 @@ fn prompts_resources_and_skills_are_edited() {
         let late = browser.press(&editor, "Save", &[("text", "Mine")]);
         assert_eq!(late.status, 409);
         let shown = text(&late.text());
-        assert!(shown.contains("Somebody saved another text in the meantime") && shown.contains("Mine"), "{shown}");
+        assert!(
+            shown.contains("Somebody in the console saved another text in the meantime") && shown.contains("Mine"),
+            "{shown}"
+        );
         assert_eq!(scratch.ok(&show).trim_end(), new.trim_end());
     }
     // Somebody else saves while the question is open.
@@ -200,7 +203,8 @@ fn unsaved_text_survives_a_save_by_others_a_no_and_a_sign_out_elsewhere() {
     chromium.wait("What saving changes");
     // Somebody else saves. The typed text stays, and is not saved over theirs.
     ground.scratch.ok(&["prompt", "update", "review", "--content", "Theirs."]);
-    chromium.wait("Somebody saved another text in the meantime");
+    chromium.wait("Somebody in the shell saved another text in the meantime");
+    chromium.wait("-   1  Theirs.");
     chromium.press("Save");
     chromium.wait("Nothing was overwritten, and your text is still here");
     assert!(written(&chromium).contains("Really."), "{}", written(&chromium));

@@ -18,6 +18,7 @@ mod passkeys;
 mod picture;
 mod pictures;
 mod preview;
+mod runs;
 mod seen;
 mod sizes;
 mod story;

@@ -74,10 +74,10 @@ fn a_form_runs_any_operation() {
     let palette = browser.page("/palette?q=prompt+create");
     let form = links(&palette).into_iter().find(|link| link == "/form?words=prompt+create").expect("a form");
     let page = browser.page(&form);
-    assert!(page.contains("<textarea") && text(&page).contains("(needed)"), "{page}");
+    assert!(page.contains("<textarea") && text(&page).contains("(required)"), "{page}");
     let missing = browser.press(&page, "Run", &[("value.name", "review")]);
     assert_eq!(missing.status, 400);
-    assert!(text(&missing.text()).contains("Needed: content"), "{}", text(&missing.text()));
+    assert!(text(&missing.text()).contains("Missing: content"), "{}", text(&missing.text()));
     let values = [("value.name", "review"), ("value.content", "Look for <b>bugs</b>.\r\nThen rest.")];
     let question = browser.pressed(&page, "Run", &values);
     assert!(text(&question).contains("Run `mcpkg prompt create"), "{}", text(&question));
@@ -114,7 +114,8 @@ fn a_change_is_undone_from_the_feed() {
     assert!(text(&feed).contains("can be undone"), "{}", text(&feed));
     let undo = links(&feed).into_iter().find(|link| link.starts_with("/undo?seq=")).expect("an undo");
     let preview = browser.page(&undo);
-    assert!(text(&preview).contains("prompt review back to revision 1"), "{}", text(&preview));
+    let shown = text(&preview);
+    assert!(shown.contains("will be undone") && shown.contains("prompt review back to revision 1"), "{shown}");
     let mut page = browser.pressed(&preview, "undo 1 change", &[]);
     if page.contains(">Yes</button>") {
         page = browser.pressed(&page, "Yes", &[]);
@@ -136,6 +137,12 @@ fn a_workflow_is_edited_checked_and_saved() {
     let wrong = yaml.replace("apps:list", "apps:lits");
     let checked = browser.press(&editor, "Check", &[("text", &wrong)]).text();
     assert!(text(&checked).contains("lits") && text(&checked).contains("What saving changes"), "{}", text(&checked));
+    // A place without suggestions is not a failure.
+    let unknown = format!("{yaml}final_outputx: 1\n");
+    let at = [("text", unknown.as_str()), ("key", "suggest"), ("line", "5"), ("column", "5")];
+    let form = forms(&editor).into_iter().find(|form| form.action.starts_with("/editor")).expect("the editor");
+    let none = browser.submit(&form, None, &at);
+    assert_eq!((none.status, none.text().contains("<li")), (200, false), "{}", none.text());
     let better = yaml.replace("first", "second");
     let question = browser.pressed(&checked, "Save", &[("text", &better.replace('\n', "\r\n"))]);
     assert!(text(&question).contains("Save this text?") && text(&question).contains("second"), "{}", text(&question));
@@ -147,7 +154,10 @@ fn a_workflow_is_edited_checked_and_saved() {
     let late = browser.press(&editor, "Save", &[("text", &yaml.replace("first", "third"))]);
     assert_eq!(late.status, 409);
     let shown = text(&late.text());
-    assert!(shown.contains("Somebody saved another text in the meantime") && shown.contains("third"), "{shown}");
+    assert!(
+        shown.contains("Somebody in the console saved another text in the meantime") && shown.contains("third"),
+        "{shown}"
+    );
     assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], better);
 }
 
@@ -168,8 +178,8 @@ fn each_screen_is_a_page_and_long_lists_load_more() {
         ("/workflows", "Workflows"),
         ("/all", "All"),
         ("/palette", "Palette"),
-        ("/list?words=catalog+list", "catalog"),
-        ("/list?words=tool+list", "tool"),
+        ("/list?words=catalog+list", "Catalog"),
+        ("/list?words=tool+list", "Tool"),
     ] {
         let response = browser.get(address);
         let page = response.text();
@@ -211,4 +221,23 @@ fn pages_name_buttons_instead_of_keys() {
         let named = key.find_iter(&page).map(|found| found.as_str()).find(|found| !found.starts_with("a "));
         assert_eq!(named, None, "{address}: {page}");
     }
+}
+
+#[test]
+fn every_list_of_all_can_be_shown_and_an_empty_one_names_its_button() {
+    let (ground, _client) = ground();
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let all = links(&browser.page("/all"));
+    assert!(!all.iter().any(|link| link.contains("worktree")), "not in a workspace: {all:?}");
+    for link in all.iter().filter(|link| link.starts_with("/list?")) {
+        let page = browser.page(link);
+        assert!(!text(&page).contains("+ creates one"), "{link}: {}", text(&page));
+    }
+    let empty = browser.page("/list?words=source+list");
+    assert!(text(&empty).contains("Nothing here yet. \"Add\" creates one."), "{}", text(&empty));
+    assert!(empty.contains("<h1>Source</h1>"), "{empty}");
+    let missing = browser.get("/list?words=worktree+list");
+    assert_eq!(missing.status, 409);
+    assert!(missing.text().contains("<h1>This page cannot be shown</h1>"), "{}", missing.text());
+    assert!(browser.get("/prompt?name=nothing").text().contains("<h1>Not found</h1>"));
 }

@@ -207,8 +207,11 @@ fn an_editor_keeps_what_you_type_while_others_save() {
     std::thread::sleep(std::time::Duration::from_secs(1));
     let typed = chromium.run("return document.querySelector('#text').value");
     assert!(typed.as_str().is_some_and(|typed| typed.contains("# mine") && typed.contains("first")), "{typed}");
+    // What saving changes is compared with their text, without another key.
+    chromium.wait("Somebody in the shell saved another text in the meantime");
+    chromium.wait("-   3    - id: second");
     chromium.press("Save");
-    chromium.wait("Somebody saved another text in the meantime");
+    chromium.wait("Nothing was overwritten");
     assert_eq!(ground.scratch.json(&["workflow", "show", "kept"])["yaml"], yaml.replace("first", "second"));
 }
 

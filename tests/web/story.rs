@@ -249,9 +249,8 @@ fn run(story: &mut Story, ground: &Ground) {
     ground.api.trouble([300, 8_000].map(|time| Trouble::Late(Duration::from_millis(time))));
     story.says_yes("Running");
     story.says("The page of the run begins with a timeline, and follows the run.");
-    story.open("/workflows", "new_app running");
-    story.chromium.click("a[href^='/run?']");
-    story.wait("Timeline");
+    story.wait("Open the run");
+    story.follow("Open the run", "Timeline");
     story.wait("ok 201");
     story.shows("under-way", "light", "The timeline: one step is done, and one is under way");
     story.wait("SUCCEEDED");

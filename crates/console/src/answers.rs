@@ -24,7 +24,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
         id: name.to_owned(),
         cells: vec![Span::new(Tone::Name, name), Span::plain(about)],
         look: Some(Place::Consent(id.to_owned())),
-        actions: vec![Action::call('\n', "take", call)],
+        actions: vec![Action::call('\n', "approve", call)],
         is_heading: false,
     };
     let mut list = vec![row("once", "exactly this request", approve.clone())];
@@ -37,7 +37,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
             _ => "agents without a key".to_owned(),
         };
         let call = approve.option("--reads", &catalog).option("--for", &format!("{HOURS}h"));
-        list.push(row(&format!("reads of {catalog} until {end}"), &asker, call));
+        list.push(row(&format!("all {catalog} reads until {end}"), &asker, call));
     }
     let list = List { columns: &[], rows: list, empty: "", is_narrow: false, ..List::default() };
     let screen = Screen::list(format!("Inbox > Approve: {what}"), list);

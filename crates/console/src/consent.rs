@@ -64,7 +64,7 @@ pub fn decided(call: &Invocation, data: &Value) -> Option<String> {
         "consent approve" => {
             let agent = text(data, "asked_by");
             // The command comes last, because a narrow screen cuts the message.
-            Some(format!("Approved once, until {}. It runs when {agent} goes on: {what}", at(data)))
+            Some(format!("Approved once, until {}. {agent} can run it now: {what}", at(data)))
         }
         "consent deny" if call.has("--note") => Some(format!("Denied: {what}. The agent gets your note.")),
         _ => None,

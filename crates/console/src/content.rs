@@ -60,7 +60,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     let list = List {
         columns: &[],
         rows: list,
-        empty: "The project is empty. + creates a prompt; `mcpkg import .` takes in what a folder holds.",
+        empty: "The project is empty. {+} creates a prompt; `mcpkg import .` takes in what a folder holds.",
         is_narrow: true,
         ..List::default()
     };
@@ -163,7 +163,7 @@ fn item_actions(noun: &str, key: &str, name: &str) -> Vec<Action> {
     let question = format!("Delete {noun} {key}? Its history stays.");
     let delete = Invocation::new(&format!("{noun} delete")).with(name).destroying(name).asking(question);
     vec![
-        Action::open('t', "trail", Place::History(noun.to_owned(), key.to_owned())),
+        Action::open('t', "history", Place::History(noun.to_owned(), key.to_owned())),
         Action::call('D', "delete", delete),
     ]
 }
@@ -266,7 +266,7 @@ pub fn skill(context: &Context, name: &str, view: usize) -> Result<Screen> {
 fn skill_actions(name: &str) -> Vec<Action> {
     let delete = Invocation::new("skill delete").with(name).destroying(name).asking(format!("Delete skill {name}?"));
     let trail = Place::History("resource".to_owned(), format!("skill://{name}/SKILL.md"));
-    vec![Action::open('t', "trail", trail), Action::call('D', "delete", delete)]
+    vec![Action::open('t', "history", trail), Action::call('D', "delete", delete)]
 }
 
 /// Shows the difference between two revisions of an item, or its last change.
@@ -276,7 +276,7 @@ pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u
     let (call, title, sides) = match revisions {
         Some((from, to)) => (
             call.with(from.to_string()).with(to.to_string()),
-            format!("Trail of {noun} {name}: {from} -> {to}"),
+            format!("History of {noun} {name}: {from} -> {to}"),
             [format!("revision {from}"), format!("revision {to}")],
         ),
         None => (call, format!("Content > {noun} {name}: the last change"), ["before", "after"].map(str::to_owned)),
@@ -318,7 +318,7 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
         is_narrow: true,
         ..List::default()
     };
-    Ok(Screen::list(format!("Trail of {noun} {name}"), list))
+    Ok(Screen::list(format!("History of {noun} {name}"), list))
 }
 
 /// Returns the action that brings back a revision of an item.

@@ -182,7 +182,7 @@ impl Change {
     /// Describes the state of the file on disk, for a file that a deploy leaves unchanged unless it is adopted.
     pub fn state_on_disk(&self) -> &'static str {
         match (self.is_foreign, &self.three) {
-            (true, _) => "mcpkg did not write the file on disk",
+            (true, _) => "you or another program wrote this file",
             (false, Some(_)) => "changed on disk and in the project since it was deployed",
             (false, None) => "changed on disk since it was deployed",
         }

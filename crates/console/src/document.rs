@@ -226,7 +226,7 @@ impl Versions {
     fn since(context: &Context, name: &str, base: u64) -> Result<Self> {
         let (theirs, revision) = saved(context, name, None)?;
         let base = if base == 0 { String::new() } else { saved(context, name, Some(base))?.0 };
-        Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
+        Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, "workflow", name), of_draft: false })
     }
 
     /// Merges `yours` with `theirs`. Returns `None` if both changed the same lines.
@@ -243,7 +243,7 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     let now = error.details().filter(|_| is_changed)?["revision"].as_u64()?;
     let (theirs, revision) = saved(context, name, None).ok().filter(|_| now != shown)?;
     let base = if shown == 0 { String::new() } else { base.to_owned() };
-    Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
+    Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, "workflow", name), of_draft: false })
 }
 
 /// Returns the text and the number of a revision of a saved workflow. The default is the newest revision. Returns an
@@ -258,8 +258,19 @@ fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String
     }
 }
 
-/// Returns the actor that made the newest revision of a workflow; empty if it is unknown.
-fn by(context: &Context, name: &str) -> String {
-    let history = Invocation::new("workflow history").with(name).read(context).unwrap_or_default();
+/// Returns who saved a text, for a sentence. `by` is an actor of the audit trail; empty if it is unknown.
+pub fn who(by: &str) -> String {
+    match by {
+        "" => "Somebody".to_owned(),
+        "shell" => "Somebody in the shell".to_owned(),
+        "console" => "Somebody in the console".to_owned(),
+        by => by.to_owned(),
+    }
+}
+
+/// Returns the actor that made the newest revision of an item; empty if it is unknown. `noun` is that of the item's commands,
+/// such as `workflow`.
+pub fn by(context: &Context, noun: &str, name: &str) -> String {
+    let history = Invocation::new(&format!("{noun} history")).with(name).read(context).unwrap_or_default();
     rows(&history, "revisions").first().map(|newest| text(newest, "actor").to_owned()).unwrap_or_default()
 }

@@ -136,13 +136,13 @@ pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Lin
 
 /// Shows what somebody else saved while you edited the text, what you changed, and the text that both started with.
 pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
-    let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
+    let who = document::who(&versions.by);
     let what = match versions.revision {
         _ if versions.of_draft => " edited the draft in the meantime. Your text is still here.".to_owned(),
         0 => " deleted the workflow in the meantime. Your text is still here.".to_owned(),
         revision => format!(" saved revision {revision} in the meantime. Your text is still here."),
     };
-    let mut lines = vec![Line::of(Tone::Name, who).then(Tone::Plain, &what)];
+    let mut lines = vec![Line::of(Tone::Name, &who).then(Tone::Plain, &what)];
     let how = match versions.merged(written) {
         Some(_) => "a takes in their changes; s saves your text over theirs",
         None => "Both sides changed the same lines. Edit the text; s saves it over theirs",

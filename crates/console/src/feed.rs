@@ -11,6 +11,7 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, Does, Invocation};
 use crate::data::{count, number, rows, text, time};
 use crate::pages;
+use crate::phases::{Phases, run, step};
 use crate::place::{Following, Part, Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
@@ -33,6 +34,7 @@ pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Scree
         _ => None,
     };
     let now = context.clock.now();
+    let phases = Phases::of(context, &events);
     let mut list = Vec::new();
     if let Some(group) = group {
         // Groups are ordered by their newest event. The sort is stable, so the newest event of a group stays on top.
@@ -54,7 +56,7 @@ pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Scree
                 name => name,
             }));
         }
-        list.push(row(event, now, marked));
+        list.push(row(event, &phases, now, marked));
     }
     list.extend(has_more.then(|| pages::more("events")));
     let title = pages::titled(&format!("Feed, {}", VIEWS[view % VIEWS.len()]), &list);
@@ -78,14 +80,8 @@ pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Scree
     Ok(Screen::list(title, list).views(VIEWS).with(propose))
 }
 
-/// Returns the id of the run that an event is about. The subject of a step's event is `RUN/STEP`.
-fn run(event: &Value) -> Option<&str> {
-    let is_run = matches!(text(event, "kind"), "command.run" | "workflow.run");
-    text(event, "subject").split('/').next().filter(|run| is_run && !run.is_empty())
-}
-
 /// Returns the row of an event, such as `12:49:05 mcp:codex prompt review updated`.
-fn row(event: &Value, now: i64, marked: &[String]) -> Row {
+fn row(event: &Value, phases: &Phases, now: i64, marked: &[String]) -> Row {
     let seq = event["seq"].as_i64().unwrap_or_default();
     let outcome = match text(event, "outcome") {
         "ok" if run(event).is_some_and(|run| marked.iter().any(|marked| marked == run)) => {
@@ -111,7 +107,7 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
             sign(event),
             Span::new(Tone::Dim, &time(event, "at").map(|at| exact(at, now)).unwrap_or_default()),
             Span::new(Tone::Name, text(event, "actor")),
-            Span::plain(&format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
+            Span::plain(&(what(event) + &phases.words(event))),
             outcome,
         ],
         look: Some(Place::Event(seq)),
@@ -132,10 +128,10 @@ fn undos(event: &Value) -> Vec<Action> {
         denied: Vec::new(),
     };
     let label = match text(event, "actor") {
-        "shell" => "undo the shell since here",
-        "console" => "undo the console since here",
-        actor if actor.starts_with("console:") => "undo this person since here",
-        _ => "undo this agent since here",
+        "shell" => "undo the shell's work from here",
+        "console" => "undo the console's work from here",
+        actor if actor.starts_with("console:") => "undo this person's work from here",
+        _ => "undo this agent's work from here",
     };
     // If the item was changed later, the preview of the undo shows who changed it.
     let can_undo = matches!(text(event, "undo"), "in" | "stop");
@@ -165,6 +161,11 @@ fn subject(event: &Value) -> &str {
     }
 }
 
+/// Returns what happened to what, such as `prompt update review`.
+fn what(event: &Value) -> String {
+    format!("{} {}", text(event, "kind").replace('.', " "), subject(event)).trim_end().to_owned()
+}
+
 /// Shows one event and, if possible, the item that it is about.
 pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
@@ -176,7 +177,7 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     };
     let field = |name: &str, value: &str| Line::of(Tone::Dim, &format!("{name:<9}")).then(Tone::Plain, value);
     let mut lines = vec![
-        field("what", &format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
+        field("what", &(what(event) + &step(event).map(|step| format!(": {step}")).unwrap_or_default())),
         field("by", text(event, "actor")),
         field("at", &time(event, "at").map(|at| exact(at, context.clock.now())).unwrap_or_default()),
         field("project", text(event, "project")),
@@ -187,7 +188,8 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
         },
     ];
     lines.extend(details(context, event));
-    Ok(Screen::text(format!("Feed > event {seq}"), lines).with(undos(event)))
+    let run = run(event).map(|run| Action::open('r', "open the run", Place::Run(run.to_owned())));
+    Ok(Screen::text(format!("Feed > event {seq}"), lines).with(run).with(undos(event)))
 }
 
 /// Returns why an event cannot be undone.
@@ -294,9 +296,9 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     };
     let row = |change: &Value| {
         let (word, tone) = match text(change, "status") {
-            "in" => ("undone", Tone::Good),
+            "in" => ("will be undone", Tone::Good),
             "stop" => ("stop", Tone::Warning),
-            _ => ("left", Tone::Dim),
+            _ => ("stays", Tone::Dim),
         };
         let is_in = text(change, "status") == "in";
         let event = event_of(change);
@@ -311,7 +313,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
             id: event.to_string(),
             cells: vec![
                 Span::new(tone, word),
-                Span::plain(text(named.unwrap_or(change), "subject")),
+                Span::plain(&name_of(named.unwrap_or(change))),
                 Span::plain(&reason(context, change)),
             ],
             look: Some(Place::Event(event)),
@@ -324,7 +326,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
         rows: rows(&found, "changes").iter().filter(is_shown).map(row).collect(),
         empty: match undo {
             Undo::Event(_) => "There is nothing to undo.",
-            Undo::By(_) => "Nothing since this row can be undone. To undo more, press U on an older row of the feed.",
+            Undo::By(_) => "Nothing since this row can be undone. To undo more, begin at an older row of the feed.",
         },
         ..List::default()
     };
@@ -346,6 +348,14 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
         _ => None,
     };
     Ok(Screen::list(title, list).with(action.into_iter().chain(again)))
+}
+
+/// Returns the name of the thing that an undo would change; without a name, the kind of the event.
+fn name_of(change: &Value) -> String {
+    match text(change, "subject") {
+        "" => text(change, "kind").replace('.', " "),
+        name => name.to_owned(),
+    }
 }
 
 fn event_of(change: &Value) -> i64 {
@@ -378,5 +388,18 @@ impl Following {
             false => chosen.retain(|known| *known != event),
         }
         other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_without_a_name_is_shown_as_its_kind() {
+        assert_eq!(name_of(&json!({ "subject": "", "kind": "finding.accept" })), "finding accept");
+        assert_eq!(name_of(&json!({ "subject": "prompt review", "kind": "prompt.update" })), "prompt review");
     }
 }

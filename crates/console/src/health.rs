@@ -69,7 +69,7 @@ fn bar(name: &str, amount: &str, length: u64) -> Bar {
 
 fn sizes(context: &Context) -> Result<Chart> {
     let (size, free) = (context.store.size(), context.store.free()?);
-    let rows = [("database", size), ("of it unused", free)].map(|(name, bytes)| bar(name, &bytes_of(bytes), bytes));
+    let rows = [("database", size), ("unused part", free)].map(|(name, bytes)| bar(name, &bytes_of(bytes), bytes));
     Ok(Chart { title: "Size of the database".to_owned(), columns: &["WHAT", "SIZE"], rows: rows.into() })
 }
 
@@ -77,9 +77,9 @@ fn sizes(context: &Context) -> Result<Chart> {
 fn limits(context: &Context) -> Result<Chart> {
     let data = Invocation::new("limit list").read(context)?;
     let limit = |found: &serde_json::Value| {
-        let days = found["age_seconds"].as_u64().map(|seconds| count(seconds.div_ceil(86_400), "day"));
+        let age = found["age_seconds"].as_u64().map(age);
         let keeps = found["number"].as_u64().map(|most| count(most, "row"));
-        let keeps: Vec<String> = days.into_iter().chain(keeps).collect();
+        let keeps: Vec<String> = age.into_iter().chain(keeps).collect();
         let beyond = number(found, "beyond");
         let keeps = if keeps.is_empty() { "all".to_owned() } else { keeps.join(", ") };
         let cells =
@@ -88,6 +88,13 @@ fn limits(context: &Context) -> Result<Chart> {
     };
     let rows = rows(&data, "limits").iter().map(limit).collect();
     Ok(Chart { title: "Limits".to_owned(), columns: &["TABLE", "KEEPS", "BEYOND"], rows })
+}
+
+/// Formats the age of a limit: `90 days` or `1 hour`.
+fn age(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)).unwrap_or((1, "second"));
+    count(seconds / unit, name)
 }
 
 /// Returns the findings that `mcpkg doctor` makes without reading the agents' folders, as lines, and whether there is no
@@ -121,6 +128,11 @@ pub fn bytes_of(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_below_a_day_is_not_a_day() {
+        assert_eq!([3_600, 86_400, 7_776_000, 90].map(age), ["1 hour", "1 day", "90 days", "90 seconds"]);
+    }
 
     #[test]
     fn sizes_are_short() {

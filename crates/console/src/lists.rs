@@ -10,6 +10,7 @@ use crate::pages;
 use crate::place::{Part, Place};
 use crate::reply;
 use crate::screen::{List, Row, Screen, Span, Tone};
+use crate::time::local;
 use crate::words;
 
 /// The verbs that create an item, in order of preference.
@@ -20,7 +21,11 @@ const ENDERS: [&str; 4] = ["delete", "remove", "uninstall", "revoke"];
 
 fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     let lists = |entry: &&Entry| entry.lists.is_some() && entry.faces.shell() && entry.effect == Effect::Read;
-    context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
+    // Outside a workspace, its lists only fail.
+    let groups = context.domains.iter().flat_map(|domain| domain.groups);
+    let off: Vec<&str> = groups.filter(|group| !(group.holds)(&context.selection)).map(|group| group.name).collect();
+    let entries = context.domains.operations().filter(lists).filter(move |entry| !off.contains(&entry.group));
+    entries.filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
 /// Returns the screen `All`: a row for each `list` operation, for `doctor` and for `check`.
@@ -70,18 +75,22 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let Some(first) = tables.first() else {
         return Ok(Screen::text(title, found.iter().flat_map(reply::lines).collect()));
     };
-    let can_show = has(context, noun, "show");
+    let (can_show, now) = (has(context, noun, "show"), context.clock.now());
     let acts = actions(context, noun);
     // `project list` has a first column without a heading, which marks the selected project.
     let named = first.columns.iter().position(|heading| !heading.is_empty()).unwrap_or_default();
     let row = |cells: &Vec<String>| {
         let name = cells.get(named).cloned().unwrap_or_default();
+        let shown = |cell: &String| local(cell, now).unwrap_or_else(|| cell.clone());
         Row {
             id: name.clone(),
             cells: cells
                 .iter()
                 .enumerate()
-                .map(|(at, cell)| Span::new(if at == named { Tone::Name } else { Tone::Plain }, cell))
+                .map(|(at, cell)| match at == named {
+                    true => Span::new(Tone::Name, cell),
+                    false => Span::plain(&shown(cell)),
+                })
                 .collect(),
             actions: acts(&name),
             look: can_show.then(|| Place::Shown(noun.to_owned(), name)),
@@ -92,7 +101,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     rows.extend(has_more.then(|| pages::more("rows")));
     let title = pages::titled(&title, &rows);
     let maker = MAKERS.into_iter().find(|verb| has(context, noun, verb));
-    let empty = if maker.is_some() { "Nothing here yet. + creates one." } else { "Nothing here yet." };
+    let empty = if maker.is_some() { "Nothing here yet. {+} creates one." } else { "Nothing here yet." };
     let list = List { columns: first.columns, rows, empty, is_narrow: false, ..List::default() };
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))

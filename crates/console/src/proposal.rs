@@ -19,7 +19,7 @@ pub fn screen(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
     let is_open = text(&data, "state") == "open";
     let (base, proposed) = (text(&data, "base"), text(&data, "proposed"));
     if let Some(now) = data["now"].as_str() {
-        let line = "Somebody changed it since the proposal, so it cannot be accepted. d rejects it; `mcpkg evolve propose` proposes the change again";
+        let line = "Somebody changed it since the proposal, so it cannot be accepted. Reject it, or propose the change again with `mcpkg evolve propose`";
         let head = head.into_iter().chain([Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, line), Line::blank()]);
         let sides = ["when it was proposed", "now", "proposed"].map(str::to_owned);
         let screen = Screen::diff(title, three(base, now, proposed, sides).under(head.collect()));

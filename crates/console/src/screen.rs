@@ -63,7 +63,8 @@ pub struct List {
     /// The column headings; empty for a list without them.
     pub columns: &'static [&'static str],
     pub rows: Vec<Row>,
-    /// The text of an empty list. It explains what the list shows, and which key adds something.
+    /// The text of an empty list. It explains what the list shows, and which action adds something: `{+}` stands for the
+    /// action with the key `+`; see [`List::keys_when_empty`] and [`Screen::when_empty`].
     pub empty: &'static str,
     /// Whether the rows are short. If so, a terminal shows the preview next to the list from 80 columns on, otherwise
     /// from 100.
@@ -73,6 +74,13 @@ pub struct List {
     /// The signs in the first column, each with its meaning. Plain output and web pages show the meaning instead of the
     /// sign.
     pub signs: &'static [(&'static str, &'static str)],
+}
+
+impl List {
+    /// Returns the text of an empty list for a terminal, which names the keys.
+    pub fn keys_when_empty(&self) -> String {
+        self.empty.replace(['{', '}'], "")
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +123,14 @@ impl Screen {
 
     pub fn diff(title: impl Into<String>, diff: crate::diff::Diff) -> Self {
         Self::of(title, Body::Diff(Box::new(diff)))
+    }
+
+    /// Returns the text of an empty list for a page, in which `name` names the actions of the screen by their buttons.
+    pub fn when_empty(&self, name: impl Fn(&Action) -> String) -> String {
+        let Body::List(list) = &self.body else { return String::new() };
+        self.actions
+            .iter()
+            .fold(list.empty.to_owned(), |text, action| text.replace(&format!("{{{}}}", action.key), &name(action)))
     }
 
     #[must_use]

@@ -15,10 +15,10 @@ const fn screen(screen: &'static str, shows: &'static str, keys: &'static [(char
 }
 
 /// The labels of the key `U`.
-const ALL: &str = "undo this agent since here";
-const ALL_OF_SHELL: &str = "undo the shell since here";
-const ALL_OF_CONSOLE: &str = "undo the console since here";
-const ALL_OF_PERSON: &str = "undo this person since here";
+const ALL: &str = "undo this agent's work from here";
+const ALL_OF_SHELL: &str = "undo the shell's work from here";
+const ALL_OF_CONSOLE: &str = "undo the console's work from here";
+const ALL_OF_PERSON: &str = "undo this person's work from here";
 
 pub const SCREENS: &[Keys] = &[
     screen(
@@ -47,7 +47,7 @@ pub const SCREENS: &[Keys] = &[
         "what an agent asks for, and its effects",
         &[('a', "approve"), ('d', "deny"), ('d', "take back"), ('n', "note")],
     ),
-    screen("Answers", "the two ways to approve a request that only reads", &[('\n', "take")]),
+    screen("Answers", "the two ways to approve a request that only reads", &[('\n', "approve")]),
     screen(
         "Draft",
         "a workflow that an agent proposes, and its findings",
@@ -90,7 +90,14 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Event",
         "one change: who, when, and the difference",
-        &[('u', "undo"), ('U', ALL), ('U', ALL_OF_SHELL), ('U', ALL_OF_CONSOLE), ('U', ALL_OF_PERSON)],
+        &[
+            ('r', "open the run"),
+            ('u', "undo"),
+            ('U', ALL),
+            ('U', ALL_OF_SHELL),
+            ('U', ALL_OF_CONSOLE),
+            ('U', ALL_OF_PERSON),
+        ],
     ),
     screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
     screen(
@@ -99,7 +106,7 @@ pub const SCREENS: &[Keys] = &[
         &[
             ('e', "edit"),
             ('E', EDIT_OUTSIDE),
-            ('t', "trail"),
+            ('t', "history"),
             ('D', "delete"),
             ('b', "bring back"),
             ('+', "new"),
@@ -110,9 +117,9 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Item",
         "the text of an item, or what each agent gets from it",
-        &[('e', "edit"), ('E', EDIT_OUTSIDE), ('t', "trail"), ('D', "delete")],
+        &[('e', "edit"), ('E', EDIT_OUTSIDE), ('t', "history"), ('D', "delete")],
     ),
-    screen("Trail", "the revisions of an item, the newest first", &[('b', "bring back")]),
+    screen("History", "the revisions of an item, the newest first", &[('b', "bring back")]),
     screen("Revision", "what one revision changed", &[('b', "bring back")]),
     screen(
         "Deploy",
@@ -131,7 +138,7 @@ pub const SCREENS: &[Keys] = &[
             ('E', EDIT_OUTSIDE),
             ('r', "run"),
             ('p', "plan"),
-            ('t', "trail"),
+            ('t', "history"),
             ('t', "what changes"),
             ('D', "delete"),
             ('a', "approve"),
@@ -155,7 +162,7 @@ pub const SCREENS: &[Keys] = &[
             ('E', EDIT_OUTSIDE),
             ('r', "run"),
             ('p', "plan"),
-            ('t', "trail"),
+            ('t', "history"),
             ('D', "delete"),
             ('@', "ask your agent"),
         ],
@@ -222,7 +229,7 @@ impl Place {
             Place::Content => "Content",
             Place::New => "New",
             Place::Prompt(_) | Place::Resource(_) | Place::Skill(_) => "Item",
-            Place::History(..) => "Trail",
+            Place::History(..) => "History",
             Place::ItemDiff(..) => "Revision",
             Place::Deploy | Place::Chosen(_) => "Deploy",
             Place::File(_) => "File",

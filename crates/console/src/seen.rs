@@ -83,8 +83,8 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
 fn state(changes: Option<&[Change]>, path: &str) -> (&'static str, Tone) {
     let Some(changes) = changes else { return ("unknown", Tone::Warning) };
     match changes.iter().find(|change| change.path == path) {
-        None => ("has what the project has", Tone::Good),
-        Some(change) if change.is_foreign => ("OUT: mcpkg did not write the file on disk", Tone::Warning),
+        None => ("up to date", Tone::Good),
+        Some(change) if change.is_foreign => ("OUT: you or another program wrote this file", Tone::Warning),
         Some(change) if change.is_changed_on_disk => ("OUT: changed on disk since it was deployed", Tone::Warning),
         Some(change) => match change.op.as_str() {
             "delete" => ("has it until the next deploy, which deletes it", Tone::Warning),
@@ -109,6 +109,6 @@ mod tests {
     #[test]
     fn without_a_plan_it_is_unknown_whether_a_file_is_current() {
         assert_eq!(state(None, "a"), ("unknown", Tone::Warning));
-        assert_eq!(state(Some(&[]), "a"), ("has what the project has", Tone::Good));
+        assert_eq!(state(Some(&[]), "a"), ("up to date", Tone::Good));
     }
 }

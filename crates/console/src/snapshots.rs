@@ -45,7 +45,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
     let list = List {
         columns: &["AT", "KIND", "FILES", "STATE", "BY"],
         rows: list,
-        empty: "No deploys yet. `a` on the deploy screen makes the first one.",
+        empty: "No deploys yet. The deploy screen makes the first one.",
         is_narrow: true,
         ..List::default()
     };

@@ -6,11 +6,12 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, EDIT_OUTSIDE, Invocation};
-use crate::data::{number, text};
+use crate::data::{number, text, time};
 use crate::figure::Figure;
 use crate::pages;
 use crate::place::{Part, Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
+use crate::time::until;
 use crate::{document, draft, editor, finding, graph, run, words};
 
 /// The list loads one run for every ten workflows that it loads, because reading a run takes longer.
@@ -32,13 +33,14 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
             list.extend(has_more.then(|| pages::more(of)));
         }
     };
-    let row = |id: String, sign: (&str, Tone), name: &str, look, actions| Row {
+    let row = |id: String, sign: (&str, Tone), name: &str, more: Vec<Span>, look, actions| Row {
         id,
-        cells: vec![Span::new(sign.1, sign.0), Span::plain(name)],
+        cells: [Span::new(sign.1, sign.0), Span::new(Tone::Name, name)].into_iter().chain(more).collect(),
         look: Some(look),
         actions,
         is_heading: false,
     };
+    let now = context.clock.now();
     section(
         "WORKFLOWS",
         saved
@@ -47,7 +49,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
             .map(|found| {
                 let name = text(found, "name");
                 let look = Place::Workflow(name.to_owned());
-                row(format!("workflow {name}"), ("", Tone::Plain), name, look, actions(name))
+                row(format!("workflow {name}"), ("", Tone::Plain), name, Vec::new(), look, actions(name))
             })
             .collect(),
         saved.has_more,
@@ -59,9 +61,11 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
             .iter()
             .map(|found| {
                 let (id, state) = (text(found, "run"), text(found, "state"));
-                let name = format!("{}  {state}", text(found, "name"));
+                let at = time(found, "began_at").map(|at| until(at, now)).unwrap_or_default();
+                let more = vec![Span::plain(state), Span::new(Tone::Dim, &at), Span::new(Tone::Dim, text(found, "by"))];
                 let look = Place::Run(id.to_owned());
-                row(format!("run {id}"), words::sign(state), &name, look, run::actions(id, state))
+                let name = text(found, "name");
+                row(format!("run {id}"), words::sign(state), name, more, look, run::actions(id, state))
             })
             .collect(),
         runs.has_more,
@@ -75,9 +79,10 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
             .map(|found: &Value| {
                 let id = text(found, "id");
                 let findings = finding::counts(number(found, "errors"), number(found, "warnings_found"));
-                let name = format!("{}  {}, {findings}", text(found, "workflow"), text(found, "state"));
+                let more = vec![Span::plain(&format!("{}, {findings}", text(found, "state")))];
                 let look = Place::Draft(id.to_owned());
-                row(format!("draft {id}"), ("", Tone::Plain), &name, look, draft::actions(found))
+                let name = text(found, "workflow");
+                row(format!("draft {id}"), ("", Tone::Plain), name, more, look, draft::actions(found))
             })
             .collect(),
         drafts.has_more,
@@ -87,7 +92,7 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     let list = List {
         columns: &[],
         rows: list,
-        empty: "No workflows yet. + writes one, @ asks your agent for one.",
+        empty: "No workflows yet. {+} writes one, {@} asks your agent for one.",
         is_narrow: true,
         ..List::default()
     };
@@ -101,7 +106,7 @@ fn actions(name: &str) -> Vec<Action> {
         Action::open('e', "edit", Place::Editor(Text::Workflow(name.to_owned()))),
         Action::call('r', "run", Invocation::new("workflow run").with(name)),
         Action::open('p', "plan", Place::Plan(name.to_owned())),
-        Action::open('t', "trail", Place::History("workflow".to_owned(), name.to_owned())),
+        Action::open('t', "history", Place::History("workflow".to_owned(), name.to_owned())),
         Action::call(
             'D',
             "delete",

@@ -121,7 +121,13 @@ pub fn accept<'f>(findings: impl Iterator<Item = &'f Finding>, context: &Context
     if findings.is_empty() || !is_by_person {
         return Vec::new();
     }
-    let listed = context.write("finding.accept", "", |db, project, _| {
+    let first = findings.first().map(|finding| Ignored::new(finding, None));
+    let first = first.map(|first| format!("{} {}", first.rule, first.path)).unwrap_or_default();
+    let subject = match findings.len() {
+        1 => first,
+        several => format!("{first} and {} more", several - 1),
+    };
+    let listed = context.write("finding.accept", &subject, |db, project, _| {
         let mut list = list(db, project)?;
         let before = list.len();
         for finding in &findings {

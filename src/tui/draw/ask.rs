@@ -42,7 +42,7 @@ fn field(form: &Form, at: usize, is_selected: bool, is_typing: bool, width: u16,
     let field = &form.fields[at];
     let name = form.fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
     let value = match field.value.is_empty() && field.is_required && !is_typing {
-        true => "(needed)".to_owned(),
+        true => "(required)".to_owned(),
         false => mcpkg_base::marks::line(&field.value).into_owned() + if is_typing { "_" } else { "" },
     };
     let look = if is_selected { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };

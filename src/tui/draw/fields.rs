@@ -91,7 +91,7 @@ fn row(
         let is_missing = field.value.is_empty() && field.kind == Kind::Argument;
         match typed {
             Some(words) => push(format!("{}_", mcpkg_base::marks::line(words)), look),
-            None if is_missing && takes == 0 && field.takes.contains("needed") => push("(needed)".to_owned(), look),
+            None if is_missing && takes == 0 && field.takes.contains("needed") => push("(required)".to_owned(), look),
             None if is_missing => push("-".to_owned(), style(Tone::Dim).patch(look)),
             None => push(mcpkg_base::marks::line(&field.value).into_owned(), look),
         }

@@ -22,8 +22,9 @@ const MANY: usize = 3;
 pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_ascii: bool) -> usize {
     let rows = level.rows();
     if rows.is_empty() {
-        let text = if level.filter.is_empty() { found.empty } else { "Nothing matches the filter." };
-        return text::draw(frame, &[Told::plain(text)], 0, area, is_ascii);
+        let nothing = || "Nothing matches the filter.".to_owned();
+        let text = if level.filter.is_empty() { found.keys_when_empty() } else { nothing() };
+        return text::draw(frame, &[Told::plain(&text)], 0, area, is_ascii);
     }
     let marked = (!level.in_preview).then(|| level.position());
     if found.wraps {

@@ -384,7 +384,7 @@ fn preview(frame: &mut Frame<'_>, level: &Level, note: &str, area: Rect, is_asci
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
             Body::Diff(found) => diff::draw(frame, found, level, level.in_preview, area, is_ascii),
             Body::List(found) if found.rows.is_empty() => {
-                text::draw(frame, &[mcpkg_console::screen::Line::plain(found.empty)], 0, area, is_ascii)
+                text::draw(frame, &[mcpkg_console::screen::Line::plain(&found.keys_when_empty())], 0, area, is_ascii)
             }
             Body::List(found) => {
                 list::rows(frame, &found.rows.iter().collect::<Vec<_>>(), found.columns, None, area, is_ascii)

@@ -113,7 +113,7 @@ pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool
         let is_marked = at == selected;
         let value = match (field.is_flag, field.value.is_empty()) {
             (true, true) => "off".to_owned(),
-            (false, true) if field.is_required => "(needed)".to_owned(),
+            (false, true) if field.is_required => "(required)".to_owned(),
             _ => mcpkg_base::marks::line(&field.value).into_owned(),
         };
         let cursor = if is_marked && is_typing { "_" } else { "" };

@@ -171,10 +171,7 @@ fn a_decision_is_reported_with_its_limit_and_its_note_first() {
         frame(&mut app, 80, 24)
     };
     let text = done(Invocation::new("consent approve").with("1"));
-    assert!(
-        text.contains(" Approved once, until ") && text.contains(". It runs when mcp:codex goes on: Run "),
-        "{text}"
-    );
+    assert!(text.contains(" Approved once, until ") && text.contains(". mcp:codex can run it now: Run "), "{text}");
     let text = done(Invocation::new("consent deny").option("--note", "no").with("1"));
     assert!(text.contains(" Denied: Run shop:apps:create. The agent gets your note."), "{text}");
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
-use mcpkg_core::op::{Body, Context};
+use mcpkg_core::op::{Body, Context, Empty};
 use mcpkg_store::projects::{self, Project};
 
 /// The project that an import goes into.
@@ -81,7 +81,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
     let usual = usual(paths);
     let note =
         Body::lines(["No project is selected. Imported files belong to a project, so mcpkg can create one now."]);
-    match (context.line)(note, &format!("Name of the new project [{usual}]:")) {
+    match (context.line)(note, &format!("Name of the new project [{usual}]:"), Empty::Answers) {
         Ok(name) if name.trim().is_empty() => Ok(usual),
         Ok(name) => Ok(name.trim().to_owned()),
         Err(error) if error.code() == Code::TerminalRequired => Err(none),

@@ -43,7 +43,19 @@ pub enum Confirmation {
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
 /// Shows something and asks a person for a line of text. Fails without a person at a terminal.
-pub type Line = dyn Fn(Body, &str) -> Result<String> + Send + Sync;
+pub type Line = dyn Fn(Body, &str, Empty) -> Result<String> + Send + Sync;
+
+/// What an empty answer to a question for a line of text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// It is an answer, such as the default that the question names.
+    Answers,
+    /// It ends the operation. A page asks again instead, because it has a button to cancel.
+    Ends,
+}
+
+/// Takes the id of a run as soon as the run is stored.
+pub type Began = dyn Fn(Uuid) + Send + Sync;
 
 /// Takes the id of a request for consent. Once the call has ended, the caller's client asks its user about the request.
 pub type Elicit = dyn Fn(Uuid) + Send + Sync;
@@ -81,6 +93,8 @@ pub struct Context {
     /// Reports messages of long work. A client gets them as log messages.
     pub say: Arc<Say>,
     pub emit: Arc<Emit>,
+    /// Takes the id of each run that the operation begins or continues.
+    pub began: Arc<Began>,
     /// Asks a person for a decision. Fails if there is nobody to ask.
     pub ask: Arc<Ask>,
     /// Lets a person choose from a list. `None` without a terminal that can show one.
@@ -145,12 +159,13 @@ impl Context {
             progress: Arc::new(|_, _, _| {}),
             say: Arc::new(|_| {}),
             emit: Arc::new(|_| Ok(())),
+            began: Arc::new(|_| {}),
             ask: Arc::new(|_, question| {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
             choose: None,
-            line: Arc::new(|_, question| {
+            line: Arc::new(|_, question, _| {
                 Err(Error::new(Code::TerminalRequired, format!("Nobody is available to answer: {question}")))
             }),
             confirmation: Confirmation::Nobody,

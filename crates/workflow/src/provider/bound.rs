@@ -11,7 +11,7 @@ use crate::output;
 use crate::source::Commands;
 use crate::spec::ProviderContract;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context};
+use mcpkg_core::op::{Body, Context, Empty};
 
 /// Returns the arguments for the provider. Their values come from their bindings, or a person enters them. Outputs of steps
 /// cannot be used, because they are not known before the run.
@@ -52,7 +52,7 @@ pub(super) fn arguments(
             (None, OnMissing::Skip) => continue,
             (None, OnMissing::Prompt) if is_required || input.provider_args.contains_key(arg) => {
                 let question = format!("Value of '{arg}' for {}:", contract.id);
-                (context.line)(Body::Several(Vec::new()), &question)?.into()
+                (context.line)(Body::Several(Vec::new()), &question, Empty::Answers)?.into()
             }
             (None, OnMissing::Unsaid | OnMissing::Prompt) if !is_required => continue,
             (None, _) => {

@@ -10,7 +10,7 @@ use crate::definition::{Input, InputType, Mode};
 use crate::input_values;
 use crate::provider::{self, Choice, Offer};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_core::op::{Body, Confirmation, Context, Empty};
 
 /// How many times a person may try to enter a valid value.
 const TRIES: usize = 5;
@@ -63,7 +63,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
     let question = question(name, input, choices.len());
     let mut last = None;
     for _ in 0..TRIES {
-        let typed = (context.line)(shown, &question)?;
+        let typed = (context.line)(shown, &question, Empty::Ends)?;
         if typed.trim().is_empty() {
             break;
         }

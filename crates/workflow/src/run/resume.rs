@@ -22,7 +22,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::consent::request::Consent;
-use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Empty, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::runs::{self, Run};
 
 /// Maximum size of an output that a person supplies for a step, in bytes.
@@ -222,7 +222,7 @@ fn decisions(context: &Context, words: &[Word], output: Option<&Path>) -> Result
 
 fn typed_output(context: &Context, step: &str) -> Result<Value> {
     let question = format!("What did '{step}' return, as JSON? Nothing means null:");
-    let typed = (context.line)(Body::Several(Vec::new()), &question)?;
+    let typed = (context.line)(Body::Several(Vec::new()), &question, Empty::Answers)?;
     if typed.trim().is_empty() { Ok(Value::Null) } else { parsed(&typed, "The answer") }
 }
 

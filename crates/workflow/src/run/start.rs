@@ -34,6 +34,7 @@ pub fn start(context: &Context, plan: Plan, held: CallerNonce<'_>, until: Instan
 /// interrupted.
 pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
     let run = begun.run;
+    (context.began)(run);
     (context.step_aside)();
     match context.is_shell() {
         true => drive(context, &plan.program, begun)?,

@@ -19,7 +19,7 @@ use crate::spec::ProviderContract;
 use crate::text::argument::{Text, text};
 use crate::{GROUP, SHAPE};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use mcpkg_core::op::{Body, Context, Effect, Empty, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 
 /// Ask a provider for values
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -115,7 +115,8 @@ fn arguments(
         let value = match known {
             Some(value) => value,
             None => {
-                (context.line)(Body::Several(Vec::new()), &format!("Value of '{arg}' for {}:", contract.id))?.into()
+                let question = format!("Value of '{arg}' for {}:", contract.id);
+                (context.line)(Body::Several(Vec::new()), &question, Empty::Answers)?.into()
             }
         };
         with.insert(arg.clone(), value);
