@@ -38,7 +38,9 @@ use mcpkg_store::projects::Selection;
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Holder, Identity, InstallScope, Person, Rights, SignedIn};
 pub use changes::{Changes, Reach};
-pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted};
+pub use context::{
+    Ask, AskedIn, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted,
+};
 pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
@@ -381,7 +383,7 @@ pub struct Media {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     pub columns: &'static [&'static str],
     /// The rows, each with one cell per column.
