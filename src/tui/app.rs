@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use mcpkg_console::Invocation;
 use mcpkg_console::place::{Place, ROOTS, Undo};
-use mcpkg_console::screen::{Line, Tone};
+use mcpkg_console::screen::Tone;
 use mcpkg_core::op::Domains;
 
+use super::failure::Failure;
 use super::level::{Level, UNSAVED};
 use super::message::{Message, Question, Task};
 use super::question::{Asking, Drawn};
@@ -50,7 +51,7 @@ pub struct App {
     /// The undo that `message` reports. While the message is shown, the key `u` takes this undo back.
     pub(super) undoable: Option<Undo>,
     /// The full text of the error that `message` summarizes. Enter shows it.
-    pub(super) failure: Option<Vec<Line>>,
+    pub(super) failure: Option<Failure>,
     /// The notes to send with a decision, by what it decides on ([`Invocation::decides_on`]). A note stays until the decision
     /// succeeds.
     pub notes: HashMap<String, String>,

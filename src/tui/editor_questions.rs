@@ -74,7 +74,9 @@ impl App {
         let Some(editor) = self.open_editor() else { return };
         let (text, document) = (editor.text(), &editor.document);
         tasks.push(Task::Work(editor.version(), text.clone(), Work::Mean(Box::new(document.clone()))));
-        editor.ask(Lower::Difference(mcpkg_console::editor::difference(document, &text)));
+        let mut lines = mcpkg_console::finding::before_saving(&editor.findings);
+        lines.extend(mcpkg_console::editor::difference(document, &text));
+        editor.ask(Lower::Difference(lines));
         self.put_question();
     }
 

@@ -2,7 +2,7 @@
 
 use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, Text, Undo};
-use mcpkg_console::screen::{Screen, Tone};
+use mcpkg_console::screen::{Line, Screen, Tone};
 use mcpkg_console::{Does, Invocation, reply};
 use mcpkg_core::op::Reply;
 
@@ -42,7 +42,8 @@ impl App {
                     self.notes.remove(&what);
                 }
                 let decided = mcpkg_console::decided(invocation, &found.data);
-                self.say(Tone::Good, &decided.unwrap_or_else(|| reply::sentence(found)));
+                let tone = if reply::is_done(found) { Tone::Good } else { Tone::Warning };
+                self.say(tone, &decided.unwrap_or_else(|| reply::sentence(found)));
                 if let Some(seq) = found.data["event"].as_i64().filter(|_| invocation.words == "undo") {
                     self.say(Tone::Good, &format!("{}   u undo", reply::sentence(found)));
                     self.undoable = Some(Undo::Event(seq));
@@ -55,16 +56,14 @@ impl App {
                     let is_preview = |level: &Level| matches!(level.place, Place::Undo(_));
                     self.stacks.iter_mut().for_each(|stack| drop(stack.pop_if(|level| is_preview(level))));
                 }
-                // The output of a form's command may be longer than the message line, so it gets a screen.
+                // The output of a form's command or a preview may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
                 let is_of = |words: &String| *words == invocation.words;
                 if matches!(&self.level().place, Place::Form(words) | Place::Filled(words, _) if is_of(words)) {
                     self.stacks[self.root].pop();
-                    if lines.len() > 1 {
-                        let mut level = Level::new(Place::Printed);
-                        level.shown = Shown::Screen(Box::new(Screen::text(invocation.command(), lines)));
-                        self.stacks[self.root].push(level);
-                    }
+                    self.print(invocation, lines);
+                } else if invocation.has("--dry-run") {
+                    self.print(invocation, lines);
                 }
             }
             // The user answered no, which is not a failure.
@@ -74,6 +73,15 @@ impl App {
         self.level_mut().previewed = None;
         if self.level().place.is_live() {
             self.load(tasks);
+        }
+    }
+
+    /// Shows the output of a call on its own screen, if it has more than one line.
+    fn print(&mut self, invocation: &Invocation, lines: Vec<Line>) {
+        if lines.len() > 1 {
+            let mut level = Level::new(Place::Printed);
+            level.shown = Shown::Screen(Box::new(Screen::text(invocation.command(), lines)));
+            self.stacks[self.root].push(level);
         }
     }
 

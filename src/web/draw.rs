@@ -322,6 +322,10 @@ impl Drawing<'_> {
         html! {
             @for action in actions.iter().filter(|action| self.is_offered(action)) {
                 @let to = match &action.does {
+                    // A terminal has no editor for an item, so there the key opens the item.
+                    Does::Open(place) if action.key == 'e' && !self.is_read_only && item::address(place).is_some() => {
+                        item::address(place)
+                    }
                     Does::Open(place) | Does::Replace(place) => address::of(place),
                     Does::More => Some(self.at.more()),
                     _ => None,

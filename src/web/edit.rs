@@ -14,10 +14,9 @@ use mcpkg_base::{diff, hex, sha256};
 use mcpkg_console::diff::lines;
 use mcpkg_console::document::{self, Document, Saved, validated};
 use mcpkg_console::editor::{difference, title};
-use mcpkg_console::finding::Finding;
+use mcpkg_console::finding::{self, Finding};
 use mcpkg_console::picker::{self, Picker, Spot};
 use mcpkg_console::place::{Place, Text};
-use mcpkg_console::reply;
 use mcpkg_console::screen::Line;
 use mcpkg_core::op::Context;
 
@@ -118,7 +117,7 @@ impl Edited {
     fn save(&self, context: &Context, written: &str) -> Result<Outcome> {
         match self {
             Self::Workflow(document) => match document.save(context, written) {
-                Saved::Done(reply) => Ok(Outcome { sentence: document.saved(&reply), lines: Vec::new() }),
+                Saved::Done(reply) => Ok(Outcome::done(document.saved(&reply))),
                 Saved::Overtaken(_) => Err(outdated()),
                 Saved::Failed { error, .. } => Err(error),
             },
@@ -127,7 +126,7 @@ impl Edited {
                     return Err(outdated());
                 }
                 let reply = item.save(context, written)?;
-                Ok(Outcome { sentence: reply::sentence(&reply), lines: reply::lines(&reply) })
+                Ok(Outcome::of(&reply))
             }
         }
     }
@@ -235,15 +234,17 @@ pub fn answered(console: &Arc<Console>, session: &Session, edited: Edited, poste
         title: edited.saving(),
         address: edited.address(),
         form: None,
+        call: None,
         name: None,
         grant: session.grant.clone(),
     };
     start(console, session, origin, move |job, context| {
-        let mut changes = edited.changes(&text);
-        if changes.is_empty() {
-            changes.push(Line::plain("Nothing changed."));
+        let mut shown = finding::before_saving(&edited.findings(context, &text)?);
+        match edited.changes(&text) {
+            none if none.is_empty() => shown.push(Line::plain("Nothing changed.")),
+            changes => shown.extend(changes),
         }
-        job.ask(changes, "Save this text?").ok_or_else(not_confirmed)?;
+        job.ask(shown, "Save this text?").ok_or_else(not_confirmed)?;
         edited.save(context, &text)
     })
 }

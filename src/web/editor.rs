@@ -11,7 +11,7 @@ use super::asset::{CODEMIRROR, EDITOR};
 use super::form::typed;
 use super::page::secret;
 use super::session::Session;
-use super::text::{lines, shown};
+use super::text::{label, lines, shown};
 
 pub struct Sheet<'a> {
     /// The address that the form is sent to.
@@ -80,15 +80,13 @@ impl Sheet<'_> {
 
     /// Draws a sentence about the findings. Screen readers announce it when it changes.
     fn verdict(&self) -> Markup {
-        let errors = self.findings.iter().filter(|finding| finding.is_error).count();
-        let warnings = self.findings.len() - errors;
         let first = self.findings.first().map(|first| format!("line {}: {}", first.line, first.message));
         html! {
             @match first {
                 None => { p #verdict.good role="status" { "The text has no mistakes." } }
                 Some(first) => {
                     p #verdict.warning role="status" {
-                        (finding::counts(errors as u64, warnings as u64)) ", first " (shown(&first))
+                        (finding::counted(self.findings)) ", first " (shown(&first))
                     }
                 }
             }
@@ -102,11 +100,12 @@ fn place(line: usize, column: usize, end_line: usize, end_column: usize) -> Stri
 }
 
 fn row(finding: &Finding, is_read_only: bool) -> Markup {
-    let (word, class) = if finding.is_error { ("Error", "bad") } else { ("Warning", "warning") };
+    // The editor of the page knows these two severities.
+    let (severity, class) = if finding.is_error { ("error", "bad") } else { ("warning", "warning") };
     let at = place(finding.line, finding.column, finding.end_line, finding.end_column);
     html! {
-        li data-at=(at) data-severity=(word.to_lowercase()) {
-            span class=(class) { (word) } " "
+        li data-at=(at) data-severity=(severity) {
+            span class=(class) { (label(finding.severity)) } " "
             span.dim { "line " (finding.line) ", column " (finding.column) ": " }
             span.message { (shown(&finding.message)) }
             @match &finding.fix {

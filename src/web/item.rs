@@ -113,7 +113,9 @@ impl Item {
         let mut found: Vec<Finding> = audited["findings"].as_array().into_iter().flatten().map(of_audit).collect();
         if let Some(skill) = skill {
             let problems = skills::check::main(skill, written).all_problems();
-            found.extend(problems.into_iter().map(|problem| finding("skill", problem.line, 1, true, problem.problem)));
+            found.extend(
+                problems.into_iter().map(|problem| finding("skill", problem.line, 1, "error", problem.problem)),
+            );
         }
         found.sort_by_key(|found| (!found.is_error, found.line, found.column));
         Ok(found)
@@ -150,15 +152,20 @@ fn of_audit(found: &Value) -> Finding {
     let place = |name: &str| found[name].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(1);
     let text = |name: &str| found[name].as_str().unwrap_or_default();
     let message = format!("{}: {}", text("what"), text("text"));
-    let is_error = text("severity") == "critical";
-    Finding { hint: text("why").to_owned(), ..finding(text("rule"), place("line"), place("column"), is_error, message) }
+    let severity = match text("severity") {
+        "critical" => "critical",
+        "note" => "note",
+        _ => "warning",
+    };
+    Finding { hint: text("why").to_owned(), ..finding(text("rule"), place("line"), place("column"), severity, message) }
 }
 
-fn finding(code: &str, line: usize, column: usize, is_error: bool, message: String) -> Finding {
+fn finding(code: &str, line: usize, column: usize, severity: &'static str, message: String) -> Finding {
     Finding {
         code: code.to_owned(),
         pointer: String::new(),
-        is_error,
+        severity,
+        is_error: matches!(severity, "critical" | "error"),
         message,
         hint: String::new(),
         why: String::new(),

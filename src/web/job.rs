@@ -12,9 +12,9 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::form::Form;
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::Line;
-use mcpkg_console::{ask, reply};
+use mcpkg_console::{Invocation, ask, reply};
 use mcpkg_core::access::Grant;
-use mcpkg_core::op::{Confirmation, Context, Empty};
+use mcpkg_core::op::{AskedIn, Confirmation, Context, Empty, Reply};
 
 /// How long an operation waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -32,6 +32,19 @@ const LINES: usize = 5_000;
 pub struct Outcome {
     pub sentence: String,
     pub lines: Vec<Line>,
+    /// Whether the operation did what it was asked for; see [`reply::is_done`].
+    pub is_done: bool,
+}
+
+impl Outcome {
+    pub fn of(reply: &Reply) -> Self {
+        Self { sentence: reply::sentence(reply), lines: reply::whole(reply), is_done: reply::is_done(reply) }
+    }
+
+    /// Returns an outcome without details.
+    pub fn done(sentence: String) -> Self {
+        Self { sentence, lines: Vec::new(), is_done: true }
+    }
 }
 
 /// Where a job came from: its title, and the page to go back to.
@@ -42,6 +55,8 @@ pub struct Origin {
     pub address: String,
     /// The form that started the job, to show again if it fails.
     pub form: Option<Form>,
+    /// The call that the job runs, if it runs just one. If it is refused, the page may offer other calls.
+    pub call: Option<Invocation>,
     /// The name that you must type to confirm, because the job destroys something.
     pub name: Option<String>,
     /// What the access rules allowed the person who started the job, if they signed in with the issuer.
@@ -158,15 +173,16 @@ impl Job {
     fn context(self: &Arc<Self>, context: &Context) -> Context {
         let mut context = context.clone();
         context.confirmation = Confirmation::Ask;
+        context.asked_in = AskedIn::Browser;
         context.cancelled = self.cancelled.clone();
         let job = Arc::clone(self);
-        context.ask = Arc::new(move |body, text| match job.ask(reply::body(&body), text) {
+        context.ask = Arc::new(move |body, text| match job.ask(reply::whole_body(&body), text) {
             Some(_) => Ok(()),
             None => Err(not_confirmed()),
         });
         let job = Arc::clone(self);
         context.line = Arc::new(move |body, text, empty| {
-            let answer = job.asks(reply::body(&body), text, Some(empty));
+            let answer = job.asks(reply::whole_body(&body), text, Some(empty));
             answer.ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
         });
         let job = Arc::clone(self);
@@ -182,7 +198,7 @@ impl Job {
         context.emit = Arc::new(move |part| {
             let mut state = job.state();
             state.drafts.extend(ask::drafts(&ask::reported(&part, 0, clock.now())));
-            state.lines.extend(reply::lines(&part));
+            state.lines.extend(reply::whole(&part));
             let excess = state.lines.len().saturating_sub(LINES);
             state.lines.drain(..excess);
             Ok(())

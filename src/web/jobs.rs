@@ -10,19 +10,21 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::{Place, reply, run_under_way};
+use mcpkg_console::{Action, Does, Place, offers, reply, run_under_way};
 use mcpkg_core::op::Empty;
 use mcpkg_core::passkey::About;
 
 use super::address::{self, Fields};
-use super::console::{Console, blocking};
+use super::console::{Console, blocking, start};
 use super::doors::Posted;
+use super::draw;
 use super::form;
-use super::job::{Job, Outcome, Question};
+use super::job::{Job, Origin, Outcome, Question, outdated};
 use super::page::{self, Page, secret};
 use super::passkey;
+use super::places::outcome;
 use super::session::Session;
-use super::text::{lines, shown};
+use super::text::{label, lines, shown};
 
 /// How long a page waits for an operation before it shows its progress.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -64,6 +66,10 @@ pub async fn answer(
     blocking(move || {
         let session = session.at(&console.context);
         let Some(job) = job(&console, &session, query) else { return gone(&session) };
+        if posted.has("offer") {
+            let offered = offered(&console, &session, &job, posted.get("offer"));
+            return offered.unwrap_or_else(|error| page::failed(&session, &error, &job.origin.address));
+        }
         let typed = posted.get("typed").to_owned();
         let answer = match posted.get("answer") {
             "stop" => {
@@ -173,7 +179,7 @@ fn question(console: &Console, session: &Session, question: &Question, job: &Job
 
 fn done(reported: &[mcpkg_console::screen::Line], outcome: &Outcome, job: &Job) -> Markup {
     html! {
-        p.good role="status" { (shown(&outcome.sentence)) }
+        p class=(if outcome.is_done { "good" } else { "warning" }) role="status" { (shown(&outcome.sentence)) }
         (lines(reported))
         @if outcome.lines.len() > 1 { (lines(&outcome.lines)) }
         (ways_back(job))
@@ -187,11 +193,48 @@ fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Mar
         div role="alert" {
             @if is_no { p { (shown(&error.to_string())) } } @else { (lines(&reply::error(error))) }
         }
+        @let offers = offers(job, error);
+        @if !offers.is_empty() && !console.only_reads(session) {
+            form method="post" action={ "/job?id=" (job.id) } {
+                (secret(session))
+                @for offer in offers {
+                    button name="offer" value=(draw::key(&offer)) { (label(&offer.words())) } " "
+                }
+            }
+        }
         @if let Some(form) = &job.origin.form {
             (form::form(session, &job.origin.address, form, console.only_reads(session)))
         }
         (ways_back(job))
     }
+}
+
+/// Returns what the page of a failed operation offers instead.
+fn offers(job: &Job, error: &Error) -> Vec<Action> {
+    job.origin.call.as_ref().map(|call| offers::instead_of(call, error)).unwrap_or_default()
+}
+
+/// Starts the call that the page of a failed operation offers under this key.
+fn offered(console: &Console, session: &Session, job: &Job, key: &str) -> Result<Response> {
+    console.check_writes(session)?;
+    let offers = match &job.state().outcome {
+        Some(Err(error)) => offers(job, error),
+        _ => Vec::new(),
+    };
+    let call = offers.into_iter().find(|offer| draw::key(offer) == key).and_then(|offer| match offer.does {
+        Does::Call(call) => Some(*call),
+        _ => None,
+    });
+    let call = call.ok_or_else(outdated)?;
+    let origin = Origin {
+        title: call.command(),
+        address: job.origin.address.clone(),
+        form: None,
+        name: call.destroys.clone(),
+        grant: session.grant.clone(),
+        call: Some(call.clone()),
+    };
+    start(console, session, origin, move |_, context| outcome(&call, context))
 }
 
 fn ways_back(job: &Job) -> Markup {

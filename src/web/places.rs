@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body as Shown, Line, Row};
-use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reply, reviewed};
+use mcpkg_console::{Action, Does, Invocation, Part, Screen, health, load, reviewed};
 use mcpkg_core::op::Context;
 
 use super::address::Fields;
@@ -203,12 +203,15 @@ fn run_form(
 }
 
 fn origin(session: &Session, at: &At, call: &Invocation, form: Option<mcpkg_console::form::Form>) -> Origin {
-    let grant = session.grant.clone();
-    Origin { title: call.command(), address: at.address(), form, name: call.destroys.clone(), grant }
+    let (grant, command) = (session.grant.clone(), call.command());
+    let (call, name) = (Some(call.clone()), call.destroys.clone());
+    Origin { title: command, address: at.address(), form, call, name, grant }
 }
 
-fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
+/// Runs a call, and returns what its page shows.
+pub fn outcome(call: &Invocation, context: &Context) -> Result<Outcome> {
     let reply = call.run(context)?;
     let decided = mcpkg_console::decided(call, &reply.data);
-    Ok(Outcome { sentence: decided.unwrap_or_else(|| reply::sentence(&reply)), lines: reply::lines(&reply) })
+    let outcome = Outcome::of(&reply);
+    Ok(Outcome { sentence: decided.unwrap_or(outcome.sentence), ..outcome })
 }

@@ -14,7 +14,8 @@ pub fn shown(text: &str) -> String {
 pub fn lines(lines: &[Line]) -> Markup {
     let is_blank = |line: &Line| line.spans.iter().all(|span| span.text().is_empty());
     let is_one_part = |one: &Line, next: &Line| {
-        one.is_quoted == next.is_quoted && (one.is_quoted || !is_blank(one) || is_blank(next))
+        (one.is_quoted, one.is_row) == (next.is_quoted, next.is_row)
+            && (one.is_quoted || !is_blank(one) || is_blank(next))
     };
     let is_aligned = |line: &Line| {
         let text = line.text();
@@ -23,7 +24,10 @@ pub fn lines(lines: &[Line]) -> Markup {
     html! {
         div.text {
             @for part in lines.chunk_by(is_one_part) {
-                @if part[0].is_quoted {
+                @if part[0].is_row {
+                    // A region that scrolls needs the focus for the arrow keys.
+                    div.quoted.aligned role="group" aria-label="Table" tabindex="0" { @for one in part { (line(one)) } }
+                } @else if part[0].is_quoted {
                     div.quoted role="group" aria-label="Quoted text" { @for one in part { (line(one)) } }
                 } @else {
                     div.code[part.iter().any(is_aligned)] { @for one in part { (line(one)) } }

@@ -287,6 +287,12 @@ fn only_a_person_accepts_a_critical_finding_of_a_deploy() {
     assert!(!file.exists());
     let (shown, status) = answered(&scratch, &deploy, "y").expect("a terminal");
     assert!(status == 0 && file.exists(), "{shown}");
+    // The question says what else a yes means, and the mark says where it was given.
+    let words = shown.split_whitespace().filter(|word| *word != "\u{21b3}");
+    let shown = words.collect::<Vec<_>>().join(" ");
+    let question = "Yes also accepts 1 critical finding: `tags` at .claude/commands/bad.md:1:9. [y/N";
+    assert!(shown.contains(question), "{shown}");
+    assert_eq!(scratch.json(&["finding", "list"])["findings"][0]["reason"], "accepted at a terminal");
     // mcpkg does not ask again about content that is already deployed.
     scratch.ok(&["prompt", "update", "bad", "--content", &format!("More.\n{HIDDEN}")]);
     scratch.ok(&[&deploy[..], &["--yes"]].concat());
@@ -408,7 +414,7 @@ fn critical_findings_in_the_project_are_in_the_inbox_until_they_are_accepted() {
     assert_eq!(finding(), None);
     scratch.ok(&["prompt", "create", "bad", HIDDEN]);
     let found = finding().expect("an item");
-    assert_eq!(found["what"], "1 critical finding of `tags`: bad.md");
+    assert_eq!(found["what"], "1 critical finding of `tags`: prompt bad");
     assert_eq!(found["show"], "mcpkg audit p");
     assert_eq!(found["commands"], serde_json::json!(["mcpkg finding ignore tags p"]));
     scratch.ok(&["finding", "ignore", "tags", "p"]);

@@ -79,3 +79,30 @@ fn a_deploy_says_what_each_session_loads_and_is_applied_and_taken_back_by_keys()
     screen.wait("Rolled 7 files");
     assert!(!place.exists("root/.claude/commands/review.md"));
 }
+
+#[test]
+fn a_refused_rollback_shows_what_would_change_and_replaces_the_file() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    place.write("root/.claude/commands/review.md", "Mine.\n");
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("Inbox");
+    screen.keys("4");
+    screen.wait("EACH SESSION LOADS");
+    screen.keys("b");
+    screen.wait("pristine");
+    screen.keys("Gb");
+    screen.wait("error: This would change or delete 1 file");
+    screen.keys("\r");
+    screen.wait("p show what would change");
+    screen.keys("p");
+    screen.wait("--to=pristine' --dry-run");
+    screen.keys("\u{1b}");
+    screen.wait("b bring back, and replace this file");
+    screen.keys("b");
+    read_to_the_end(&mut screen, "Type pristine to go on");
+    assert_eq!(place.read("root/.claude/commands/review.md"), "Mine.\n");
+    screen.keys("pristine\r");
+    screen.wait("files back to pristine. Snapshot");
+    assert!(!place.exists("root/.claude/commands/review.md"));
+}

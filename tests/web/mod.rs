@@ -6,6 +6,7 @@ mod browser;
 mod by_url;
 mod chromium;
 mod decide;
+mod deploys;
 mod doors;
 mod editing;
 mod figures;

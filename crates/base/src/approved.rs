@@ -74,7 +74,7 @@ pub enum Kind {
     Agent,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
-    /// A critical audit finding that you accepted at a terminal; the SHA-256 covers the rule and the lines.
+    /// A critical audit finding that you accepted; the SHA-256 covers the rule and the lines.
     Finding,
     /// A diff that you marked as reviewed in the console; the SHA-256 covers the diff. The console shows the mark, and
     /// nothing else depends on it.

@@ -11,6 +11,10 @@ use crate::place::Place;
 /// The label of the key `E`, which opens a text in the user's own editor.
 pub const EDIT_OUTSIDE: &str = "edit in $EDITOR";
 
+/// The labels of the key `space` on a row that is in, and on one that is out.
+pub const LEAVE_OUT: &str = "leave out";
+pub const TAKE_IN: &str = "take in";
+
 /// A key that a screen or a row offers, and what it does.
 #[derive(Clone, Debug)]
 pub struct Action {
@@ -49,9 +53,9 @@ impl Action {
         Self::new(key, label, Does::Open(place))
     }
 
-    /// Returns the `space` action, which includes or excludes a row.
-    pub fn switch(place: Place) -> Self {
-        Self::new(' ', "in or out", Does::Replace(place))
+    /// Returns the `space` action, which excludes a row that is in, or includes it again.
+    pub fn switch(is_in: bool, place: Place) -> Self {
+        Self::new(' ', if is_in { LEAVE_OUT } else { TAKE_IN }, Does::Replace(place))
     }
 
     pub fn note() -> Self {

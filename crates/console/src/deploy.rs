@@ -112,7 +112,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
                 Span::new(Tone::Dim, why),
             ],
             look: Some(Place::File(change.path.clone())),
-            actions: vec![Action::switch(Place::Chosen(choice.with(change)))],
+            actions: vec![Action::switch(is_in(change), Place::Chosen(choice.with(change)))],
             is_heading: false,
         }
     };
@@ -216,15 +216,57 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
         true => vec![Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, &warning)],
         false => Vec::new(),
     };
+    let actions = actions(context, change);
     if let Some([deployed, disk, project]) = &change.three {
         let sides = ["deployed", "on disk", "project"].map(str::to_owned);
+        let how = "Taking the project's text replaces the file, and its text is kept for a rollback. To keep what the file \
+                   says, edit the project's text first.";
+        let lines = lines.into_iter().chain([Line::plain(how)]).collect();
         let diff = diff::three(deployed, disk, project, sides).under(lines);
-        return Ok(Screen::diff(title, diff).with(diff::review(&change.unified)));
+        return Ok(Screen::diff(title, diff).with(diff::review(&change.unified)).with(actions));
     }
     let diff = diff::parse(&change.unified).named(["on disk", "project"]).under(lines);
     let diff = match file::read_text(Path::new(path), file::TEXT) {
         Ok(text) if change.op == "update" => diff.with_text(&text, 0),
         _ => diff,
     };
-    Ok(Screen::diff(title, diff).with(diff::review(&change.unified)))
+    Ok(Screen::diff(title, diff).with(diff::review(&change.unified)).with(actions))
+}
+
+/// The labels of the keys for a file that a deploy changes only if it is adopted.
+pub const TAKE_PROJECT: &str = "take the project's text";
+pub const DELETE_FILE: &str = "delete the file";
+pub const PROPOSE_FILE: &str = "propose the file's text";
+
+/// Returns the actions for a file that was changed on disk, or that mcpkg did not write; none for other files.
+fn actions(context: &Context, change: &Change) -> Vec<Action> {
+    if !change.is_changed_on_disk {
+        return Vec::new();
+    }
+    let take = Invocation::new("deploy").flag("--apply").option("--only", &change.path);
+    let label = if change.op == "delete" { DELETE_FILE } else { TAKE_PROJECT };
+    let mut actions = vec![Action::call('o', label, take.option("--adopt", &change.path))];
+    let [module] = &change.modules[..] else { return actions };
+    if !change.is_foreign && change.three.is_none() && change.op == "update" {
+        let propose = Invocation::new("evolve propose").option("--module-id", module);
+        let question = format!("Record the changes to {module} on disk as proposals?");
+        actions.push(Action::call('p', PROPOSE_FILE, propose.asking(question)));
+    }
+    actions.extend(item_of(context, module).map(|item| Action::open('e', "edit", item)));
+    actions
+}
+
+/// Returns the screen of the prompt, skill or resource that a module of the project is made of. Returns `None` if it is
+/// none of these.
+fn item_of(context: &Context, module: &str) -> Option<Place> {
+    let (kind, name) = module.split_once(':')?;
+    let has = |words: &str, name: &str| Invocation::new(words).with(name).read(context).is_ok();
+    match kind {
+        "skill" => has("skill show", name).then(|| Place::Skill(name.to_owned())),
+        _ if has("prompt show", name) => Some(Place::Prompt(name.to_owned())),
+        _ => {
+            let uri = format!("{kind}://{name}");
+            has("resource show", &uri).then_some(Place::Resource(uri))
+        }
+    }
 }

@@ -317,7 +317,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
                 Span::plain(&reason(context, change)),
             ],
             look: Some(Place::Event(event)),
-            actions: other.map(|other| Action::switch(Place::Undo(Undo::By(other)))).into_iter().collect(),
+            actions: other.map(|other| Action::switch(is_in, Place::Undo(Undo::By(other)))).into_iter().collect(),
             is_heading: false,
         }
     };

@@ -3,6 +3,10 @@
 use serde_json::Value;
 
 use crate::data::{count, rows, text, texts};
+use crate::line::{Line, Tone};
+
+/// The maximum number of findings to repeat above a question.
+const REPEATED: usize = 20;
 
 /// A mistake in a text, or advice about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +14,10 @@ pub struct Finding {
     pub code: String,
     /// The JSON pointer of the value that the finding is about.
     pub pointer: String,
+    /// The severity as the command that found it says: `error` or `warning` for a workflow; `critical`, `warning` or `note`
+    /// for `mcpkg audit`.
+    pub severity: &'static str,
+    /// Whether the severity is `error` or `critical`.
     pub is_error: bool,
     pub message: String,
     pub hint: String,
@@ -39,6 +47,7 @@ impl Finding {
         let (line, column) = (place("line"), place("column"));
         let end = |name, least| place(name).max(least);
         let fix = Fix::of(&found["fix"]);
+        let is_error = text(found, "severity") == "error";
         let tags = |name| texts(&found["why"], name).join(", ");
         let why = match (tags("accepts"), text(&found["why"], "prefer"), tags("tags")) {
             (accepts, _, _) if accepts.is_empty() => String::new(),
@@ -48,7 +57,8 @@ impl Finding {
         Self {
             code: text(found, "code").to_owned(),
             pointer: text(found, "path").to_owned(),
-            is_error: text(found, "severity") == "error",
+            severity: if is_error { "error" } else { "warning" },
+            is_error,
             message: text(found, "message").to_owned(),
             hint: text(found, "hint").to_owned(),
             why,
@@ -112,6 +122,39 @@ pub fn counts(errors: u64, warnings: u64) -> String {
         (0, _) => count(warnings, "warning"),
         _ => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
     }
+}
+
+/// Counts findings by severity, the most serious first, such as `1 critical finding, 2 warnings`.
+pub fn counted(findings: &[Finding]) -> String {
+    let nouns = [("critical", "critical finding"), ("error", "error"), ("warning", "warning"), ("note", "note")];
+    let numbers = nouns.map(|(severity, noun)| {
+        let number = findings.iter().filter(|finding| finding.severity == severity).count();
+        (number > 0).then(|| count(number as u64, noun))
+    });
+    match numbers.into_iter().flatten().collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "no findings".to_owned(),
+        counted => counted,
+    }
+}
+
+/// Returns the findings to repeat above the question whether to save a text, under a heading. Returns nothing if there
+/// are none.
+pub fn before_saving(findings: &[Finding]) -> Vec<Line> {
+    if findings.is_empty() {
+        return Vec::new();
+    }
+    let heading = Line::of(Tone::Warning, &format!("The text has {}:", counted(findings)));
+    let line = |finding: &Finding| {
+        let tone = if finding.is_error { Tone::Bad } else { Tone::Warning };
+        Line::of(tone, finding.severity)
+            .then(Tone::Dim, &format!(" line {}, column {}: ", finding.line, finding.column))
+            .then(Tone::Plain, &finding.message)
+            .stop()
+    };
+    let more = findings.len().saturating_sub(REPEATED);
+    let more = (more > 0).then(|| Line::plain(&format!("and {more} more")));
+    let lines = findings.iter().take(REPEATED).map(line);
+    std::iter::once(heading).chain(lines).chain(more).chain([Line::blank()]).collect()
 }
 
 #[cfg(test)]

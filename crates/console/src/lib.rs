@@ -18,6 +18,7 @@ pub mod health;
 pub mod inbox;
 pub mod keys;
 pub mod markdown;
+pub mod offers;
 pub mod palette;
 pub mod picker;
 pub mod place;

@@ -66,6 +66,8 @@ pub struct Line {
     pub is_quoted: bool,
     /// Whether `.` and `,` jump to this line, such as the first line of a hunk, a finding, or hidden characters.
     pub is_stop: bool,
+    /// Whether the line is a row of an aligned table, which must not be wrapped where it can be scrolled.
+    pub is_row: bool,
 }
 
 impl Line {

@@ -17,13 +17,26 @@ pub fn warnings(reply: &Reply) -> Vec<String> {
 }
 
 /// Returns the lines of a reply: its body and its [`warnings`]. Sentences, texts, tables and diffs are quoted, because
-/// they may come from an agent, an API or a file.
+/// they may come from an agent, an API or a file. Tables are cut to the width of a terminal.
 pub fn lines(reply: &Reply) -> Vec<Line> {
-    let mut lines = Vec::new();
-    push(&reply.body, &mut lines);
+    lines_within(reply, Some(WIDTH))
+}
+
+/// Like [`lines`], for a page in a browser, which can scroll: tables are not cut.
+pub fn whole(reply: &Reply) -> Vec<Line> {
+    lines_within(reply, None)
+}
+
+fn lines_within(reply: &Reply, width: Option<u16>) -> Vec<Line> {
+    let mut lines = body_within(&reply.body, width);
     let warning = |text: &String| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, text);
     lines.extend(warnings(reply).iter().map(warning));
     lines
+}
+
+/// Returns whether the operation did what it was asked for. A command that creates something says so in its data.
+pub fn is_done(reply: &Reply) -> bool {
+    reply.data["created"] != false
 }
 
 /// Returns the first sentence, or first line of text, of the reply. If the reply has only tables, diffs, media or JSON,
@@ -35,7 +48,8 @@ pub fn sentence(reply: &Reply) -> String {
             Body::Several(bodies) => bodies.iter().find_map(first),
             Body::Below(_, body) => first(body),
             Body::Text(text) => text.lines().find(|line| !line.is_empty()).filter(|line| !line.starts_with(['{', '['])),
-            Body::Table(_) | Body::Diff(_) | Body::Media(_) => None,
+            Body::Table(table) => Some(&*table.empty).filter(|empty| table.rows.is_empty() && !empty.is_empty()),
+            Body::Diff(_) | Body::Media(_) => None,
         }
     }
     match (first(&reply.body), reply.data["state"].as_str()) {
@@ -45,9 +59,19 @@ pub fn sentence(reply: &Reply) -> String {
     }
 }
 
+/// Returns the lines of a body; see [`lines`].
 pub fn body(body: &Body) -> Vec<Line> {
+    body_within(body, Some(WIDTH))
+}
+
+/// Returns the lines of a body for a page in a browser; see [`whole`].
+pub fn whole_body(body: &Body) -> Vec<Line> {
+    body_within(body, None)
+}
+
+fn body_within(body: &Body, width: Option<u16>) -> Vec<Line> {
     let mut lines = Vec::new();
-    push(body, &mut lines);
+    push(body, (width, None), &mut lines);
     lines
 }
 
@@ -58,18 +82,23 @@ pub fn error(error: &Error) -> Vec<Line> {
     std::iter::once(message).chain(hints).collect()
 }
 
-fn push(body: &Body, lines: &mut Vec<Line>) {
+/// Adds the lines of a body. Tables are cut to `width`, and their paths below `folder` are relative to it.
+fn push(body: &Body, (width, folder): (Option<u16>, Option<&str>), lines: &mut Vec<Line>) {
     match body {
         Body::Sentence(text) | Body::Text(text) => lines.extend(quoted(text)),
         Body::Diff(text) => lines.extend(diff::lines(text)),
+        Body::Table(table) if table.rows.is_empty() => lines.push(Line::plain(&table.empty)),
         Body::Table(table) => {
-            let text = present::aligned(table, Some(WIDTH));
-            lines.extend(if table.rows.is_empty() { vec![Line::plain(&table.empty)] } else { quoted(&text).collect() });
+            let text = match folder {
+                Some(folder) => present::aligned(&present::below(table.clone(), folder), width),
+                None => present::aligned(table, width),
+            };
+            lines.extend(quoted(&text).map(|line| Line { is_row: true, ..line }));
         }
-        Body::Several(bodies) => bodies.iter().for_each(|body| push(body, lines)),
+        Body::Several(bodies) => bodies.iter().for_each(|body| push(body, (width, folder), lines)),
         Body::Below(folder, body) => {
             lines.push(Line::of(Tone::Dim, folder));
-            push(body, lines);
+            push(body, (width, Some(folder)), lines);
         }
         Body::Media(media) => {
             let kind = media.mime_type.as_deref().unwrap_or("unknown type");
@@ -80,6 +109,8 @@ fn push(body: &Body, lines: &mut Vec<Line>) {
 
 #[cfg(test)]
 mod tests {
+    use mcpkg_core::op::Table;
+
     use super::*;
 
     #[test]
@@ -88,5 +119,27 @@ mod tests {
         let reply = Reply::new(Body::Several(Vec::new()), serde_json::json!({})).warn(["a", "b", "c", "d"].map(of));
         let text: Vec<String> = lines(&reply).iter().map(Line::text).collect();
         assert_eq!(text, ["warning: 4 skills: skill 'a' has no description; the same for 'b', 'c' and 1 more"]);
+    }
+
+    #[test]
+    fn a_page_gets_tables_that_are_not_cut_with_paths_below_their_folder() {
+        let long = "would overwrite an existing file that mcpkg did not write, which is a long reason";
+        let path = format!("/home/ada/work/{}.md", "name-".repeat(12));
+        let rows = vec![vec!["update".to_owned(), path, long.to_owned()]];
+        let table = Body::Table(Table { columns: &["op", "path", "reason"], rows, empty: String::new() });
+        let below = Body::Below("/home/ada/work".to_owned(), Box::new(table));
+        let of = |lines: Vec<Line>| lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        let (page, terminal) = (of(whole_body(&below)), of(body(&below)));
+        assert!(page.contains(long) && page.contains(&format!("  {}.md", "name-".repeat(12))), "{page}");
+        assert!(!terminal.contains(long), "{terminal}");
+        assert!(whole_body(&below).iter().skip(1).all(|line| line.is_row && line.is_quoted));
+    }
+
+    #[test]
+    fn a_reply_without_rows_or_effect_is_not_called_done() {
+        let table = Table { columns: &["what"], rows: Vec::new(), empty: "No deployed file was changed".to_owned() };
+        let reply = Reply::new(Body::Table(table), serde_json::json!({ "created": false }));
+        assert_eq!((sentence(&reply).as_str(), is_done(&reply)), ("No deployed file was changed", false));
+        assert!(is_done(&Reply::sentence("Deployed", serde_json::json!({}))));
     }
 }

@@ -1,7 +1,9 @@
 //! The names of the screens, with the keys that each screen has in addition to the common ones. The docs list them.
 
-use crate::action::EDIT_OUTSIDE;
+use crate::action::{EDIT_OUTSIDE, LEAVE_OUT, TAKE_IN};
+use crate::deploy::{DELETE_FILE, PROPOSE_FILE, TAKE_PROJECT};
 use crate::place::Place;
+use crate::survey::HARMLESS;
 
 /// A screen, with the keys that its rows, hunks and texts may offer, and a label for each key.
 pub struct Keys {
@@ -27,10 +29,14 @@ pub const SCREENS: &[Keys] = &[
         &[
             ('a', "approve"),
             ('a', "accept"),
+            ('a', HARMLESS),
+            ('o', TAKE_PROJECT),
+            ('o', DELETE_FILE),
             ('d', "deny"),
             ('d', "reject"),
             ('d', "take back"),
             ('n', "note"),
+            ('p', PROPOSE_FILE),
             ('e', "edit"),
             ('E', EDIT_OUTSIDE),
             ('t', "what changes"),
@@ -57,7 +63,8 @@ pub const SCREENS: &[Keys] = &[
         "Draft: what changes",
         "the draft against the saved workflow",
         &[
-            (' ', "in or out"),
+            (' ', LEAVE_OUT),
+            (' ', TAKE_IN),
             ('a', "approve"),
             ('d', "reject"),
             ('n', "note"),
@@ -69,10 +76,10 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Proposed change",
         "a change that was found on disk or in a source",
-        &[(' ', "in or out"), ('a', "accept"), ('d', "reject"), ('n', "note"), ('m', "reviewed")],
+        &[(' ', LEAVE_OUT), (' ', TAKE_IN), ('a', "accept"), ('d', "reject"), ('n', "note"), ('m', "reviewed")],
     ),
     screen("Sync", "what a sync with the folder would do", &[('s', "sync")]),
-    screen("Audit", "what is hidden or dangerous in the project's texts", &[]),
+    screen("Audit", "what is hidden or dangerous in the project's texts", &[('a', HARMLESS)]),
     screen(
         "Feed",
         "every change, the newest first",
@@ -99,7 +106,11 @@ pub const SCREENS: &[Keys] = &[
             ('U', ALL_OF_PERSON),
         ],
     ),
-    screen("Undo", "what an undo would do", &[(' ', "in or out"), ('a', "undo"), ('a', "deny"), ('r', "all in again")]),
+    screen(
+        "Undo",
+        "what an undo would do",
+        &[(' ', LEAVE_OUT), (' ', TAKE_IN), ('a', "undo"), ('a', "deny"), ('r', "all in again")],
+    ),
     screen(
         "Content",
         "prompts, skills, instructions and resources, and what was deleted",
@@ -124,9 +135,13 @@ pub const SCREENS: &[Keys] = &[
     screen(
         "Deploy",
         "each file that a deploy would write, and what each session loads",
-        &[(' ', "in or out"), ('a', "apply"), ('f', "find changes"), ('b', "bring back")],
+        &[(' ', LEAVE_OUT), (' ', TAKE_IN), ('a', "apply"), ('f', "find changes"), ('b', "bring back")],
     ),
-    screen("File", "what a deploy would change in one file", &[('m', "reviewed")]),
+    screen(
+        "File",
+        "what a deploy would change in one file",
+        &[('o', TAKE_PROJECT), ('o', DELETE_FILE), ('p', PROPOSE_FILE), ('e', "edit"), ('m', "reviewed")],
+    ),
     screen("What each session loads", "bytes and tokens of each agent, and the warnings of the plan", &[]),
     screen("Earlier deploys", "each deploy, and the state before the first one", &[('b', "bring back")]),
     screen("Deploy of the past", "what a deploy changed", &[('b', "bring back")]),

@@ -12,11 +12,11 @@ use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{count, rows, text};
+use crate::data::{count, number, rows, text};
 use crate::deploy;
 use crate::place::Place;
 use crate::reply;
-use crate::screen::{Line, Screen, Tone};
+use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::waiting::{Waiting, collect, commands};
 
 /// The items that a survey found.
@@ -144,13 +144,10 @@ fn findings(context: &Context) -> Result<Vec<Waiting>> {
         rules.entry(text(found, "rule")).or_default().push(found);
     }
     let item = |(rule, found): (&str, Vec<&Value>)| {
-        let what = format!("{} of `{rule}`: {}", count(found.len() as u64, "critical finding"), text(found[0], "path"));
-        let accept = Invocation::new("finding ignore").with(rule).with(&project);
-        let question = format!("Mark what `{rule}` finds in project '{project}' as harmless?");
-        let action = Action::call('a', "accept", accept.clone().asking(question));
+        let what = format!("{} of `{rule}`: {}", count(found.len() as u64, "critical finding"), subject(found[0]).0);
         let look = Place::Audit(project.clone());
-        let item = Waiting::here("finding", "audit", what, look, [audit(&project), accept]);
-        Waiting { id: format!("finding {rule}"), actions: vec![action], ..item }
+        let item = Waiting::here("finding", "audit", what, look, [audit(&project), ignore(rule, &project)]);
+        Waiting { id: format!("finding {rule}"), actions: vec![mark_harmless(rule, &project)], ..item }
     };
     Ok(rules.into_iter().map(item).collect())
 }
@@ -159,11 +156,69 @@ fn audit(project: &str) -> Invocation {
     Invocation::new("audit").with(project)
 }
 
-/// Shows the audit findings of a project.
-pub fn audited(context: &Context, project: &str) -> Result<Screen> {
-    let found = audit(project).run(context)?;
-    Ok(Screen::text(format!("Inbox > audit of {project}"), reply::lines(&found)))
+/// The label of the key that makes `mcpkg finding ignore` mark what a rule finds.
+pub const HARMLESS: &str = "mark as harmless";
+
+fn ignore(rule: &str, project: &str) -> Invocation {
+    Invocation::new("finding ignore").with(rule).with(project)
 }
+
+fn mark_harmless(rule: &str, project: &str) -> Action {
+    let question = format!("Mark what `{rule}` finds in project '{project}' as harmless?");
+    Action::call('a', HARMLESS, ignore(rule, project).asking(question))
+}
+
+/// Returns the name of what a finding is about, and its screen. A text of the database is named as its item, because the
+/// file of that path may be clean.
+fn subject(found: &Value) -> (String, Option<Place>) {
+    let item = |kind| found["item"][kind].as_str();
+    match (item("prompt"), item("resource"), item("server"), item("agent_file")) {
+        (Some(name), ..) => (format!("prompt {name}"), Some(Place::Prompt(name.to_owned()))),
+        (_, Some(uri), ..) => (uri.to_owned(), Some(Place::Resource(uri.to_owned()))),
+        (_, _, Some(name), _) => (format!("MCP server {name}"), None),
+        (_, _, _, Some(path)) => (format!("file {path} of an agent"), None),
+        _ => (text(found, "path").to_owned(), None),
+    }
+}
+
+/// Lists the audit findings of a project by rule, the most serious first. Each leads to its item.
+pub fn audited(context: &Context, project: &str) -> Result<Screen> {
+    let data = audit(project).read(context)?;
+    let mut rules: BTreeMap<(usize, &str), Vec<&Value>> = BTreeMap::new();
+    for found in rows(&data, "findings") {
+        let rank = SEVERITIES.iter().position(|known| *known == text(found, "severity"));
+        rules.entry((rank.unwrap_or(SEVERITIES.len()), text(found, "rule"))).or_default().push(found);
+    }
+    let mut list = Vec::new();
+    for ((_, rule), all) in rules {
+        let (severity, what) = (text(all[0], "severity"), text(all[0], "what"));
+        list.push(Row::heading(&format!("{severity} {rule}: {what}")));
+        list.extend(all.into_iter().map(|found| {
+            let (name, look) = subject(found);
+            let place = match found["line"].as_u64() {
+                Some(line) => format!("{line}:{}", number(found, "column")),
+                None => String::new(),
+            };
+            Row {
+                id: format!("{rule} {name} {place}"),
+                cells: vec![Span::new(Tone::Name, &name), Span::plain(&place), Span::plain(text(found, "text"))],
+                look,
+                actions: vec![mark_harmless(rule, project)],
+                is_heading: false,
+            }
+        }));
+    }
+    let list = List {
+        columns: &["WHAT", "LINE", "TEXT"],
+        rows: list,
+        empty: "The audit finds nothing in the project's texts.",
+        ..List::default()
+    };
+    Ok(Screen::list(format!("Inbox > audit of {project}"), list))
+}
+
+/// The severities of audit findings, the most serious first.
+const SEVERITIES: [&str; 3] = ["critical", "warning", "note"];
 
 /// Shows what a sync would do.
 pub fn screen(context: &Context) -> Result<Screen> {

@@ -46,6 +46,17 @@ pub fn critical_lines(report: &Report) -> Vec<String> {
     lines
 }
 
+/// The maximum number of critical findings that a question names.
+const NAMED: usize = 3;
+
+/// Returns the sentence which says that a yes also accepts the critical findings; `None` if there are none.
+pub fn accepting(report: &Report) -> Option<String> {
+    let named: Vec<String> =
+        report.critical().map(|finding| format!("`{}` at {}", finding.rule.id, finding.at())).collect();
+    let count = plural::count(named.len(), "critical finding");
+    (!named.is_empty()).then(|| format!("Yes also accepts {count}: {}.", plural::first(named, NAMED)))
+}
+
 /// Fails if there are critical findings and nobody can be asked about them: `--yes` does not accept them. `what` begins a
 /// sentence, such as `The source 'kit'`, and `hint` says how to go on without these files.
 pub fn refuse(report: &Report, what: &str, hint: &str, context: &Context) -> Result<()> {

@@ -69,7 +69,7 @@ pub fn without(report: &Report, list: &[Ignored]) -> Report {
     Report { ignored: report.ignored + report.findings.len() - kept.findings.len(), ..kept }
 }
 
-/// The critical findings that the selected project ignores and that this user accepted at a terminal of this machine.
+/// The critical findings that the selected project ignores and that this user accepted on this machine.
 ///
 /// A database may come from somebody else, so its list alone does not count: there must also be a record outside the
 /// database. A finding is identified by its rule and its lines, not by its file, because a deploy writes the lines to
@@ -111,7 +111,7 @@ pub fn without_harmless(report: Report, context: &Context) -> Report {
     })
 }
 
-/// Remembers the critical findings that a person has just accepted at a terminal, so that mcpkg does not ask about these
+/// Remembers the critical findings that a person has just accepted, and where, so that mcpkg does not ask about these
 /// lines again. Does nothing for other callers. Returns warnings.
 pub fn accept<'f>(findings: impl Iterator<Item = &'f Finding>, context: &Context) -> Vec<String> {
     let findings: Vec<&Finding> = findings.filter(|finding| is_critical(finding.rule)).collect();
@@ -127,12 +127,13 @@ pub fn accept<'f>(findings: impl Iterator<Item = &'f Finding>, context: &Context
         1 => first,
         several => format!("{first} and {} more", several - 1),
     };
+    let reason = format!("accepted {}", context.asked_in.words());
     let listed = context.write("finding.accept", &subject, |db, project, _| {
         let mut list = list(db, project)?;
         let before = list.len();
         for finding in &findings {
             if !list.iter().any(|known| known.covers(finding)) {
-                list.push(Ignored::new(finding, Some("accepted at a terminal".to_owned())));
+                list.push(Ignored::new(finding, Some(reason.clone())));
             }
         }
         if list.len() == before { Ok(()) } else { set(db, project, &list) }

@@ -85,7 +85,7 @@ fn told(row: &Row, is_marked: bool) -> Told {
     if row.look.is_some() {
         spans.push(Span::new(Tone::Dim, " enter opens it"));
     }
-    Told { spans, is_quoted: true, is_stop: false }
+    Told { spans, is_quoted: true, ..Told::default() }
 }
 
 #[cfg(test)]

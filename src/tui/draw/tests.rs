@@ -111,6 +111,7 @@ pub(super) fn editor() -> App {
     let finding = Finding {
         code: "unknown_input_ref".to_owned(),
         pointer: "/steps/0/with/region".to_owned(),
+        severity: "error",
         is_error: true,
         message: "there is no input `regoin`".to_owned(),
         hint: "did you mean `region`?".to_owned(),

@@ -136,8 +136,9 @@ impl Diff {
                 other.push(number);
                 other.sort_unstable();
             }
-            hunk.is_in = Some(!out.contains(&number));
-            hunk.actions = vec![Action::switch(place(other))];
+            let is_in = !out.contains(&number);
+            hunk.is_in = Some(is_in);
+            hunk.actions = vec![Action::switch(is_in, place(other))];
         }
         self
     }

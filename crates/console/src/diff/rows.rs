@@ -161,5 +161,5 @@ fn line(sign: &str, cell: &Cell, is_same: bool) -> Line {
         (false, tone) => tone,
     };
     let spans = std::iter::once(Span::new(tone, &format!("{sign}{:>4}  ", cell.number))).chain(cell.spans.clone());
-    Line { spans: spans.collect(), is_quoted: true, is_stop: cell.has_hidden }
+    Line { spans: spans.collect(), is_quoted: true, is_stop: cell.has_hidden, is_row: false }
 }

@@ -91,13 +91,13 @@ pub(super) fn data(subject: &Subject, audited: &Audited) -> Value {
         },
         "ignored": report.ignored,
         "skipped": audited.skipped,
-        "findings": report.findings.iter().map(finding_data).collect::<Value>(),
+        "findings": report.findings.iter().map(|finding| finding_data(finding, audited)).collect::<Value>(),
     })
 }
 
-fn finding_data(finding: &Finding) -> Value {
+fn finding_data(finding: &Finding, audited: &Audited) -> Value {
     let Rule { id, severity, what, why, .. } = finding.rule;
-    json!({
+    let mut data = json!({
         "rule": id,
         "severity": severity,
         "path": finding.path,
@@ -107,7 +107,11 @@ fn finding_data(finding: &Finding) -> Value {
         "why": why,
         "text": finding.shown,
         "sha256": hex::encode(&finding.sha256),
-    })
+    });
+    if let Some(item) = audited.items.get(&finding.path) {
+        data["item"] = item.clone();
+    }
+    data
 }
 
 /// Returns the table of all rules, for `--rules`.

@@ -1,6 +1,6 @@
 //! Reads what `mcpkg audit` audits: files on disk, the items of a source, or the items of a project.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::audited;
@@ -15,6 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::{self, Project};
 use mcpkg_store::{Db, sources};
+use serde_json::{Value, json};
 
 pub(super) enum Subject {
     Path(PathBuf),
@@ -30,6 +31,8 @@ pub(super) struct Audited {
     pub(super) skipped: Vec<String>,
     /// The number of files that no agent reads.
     pub(super) unread: u64,
+    /// The stored items that were audited, by the path in their findings. Empty for files on disk.
+    pub(super) items: HashMap<String, Value>,
 }
 
 impl Subject {
@@ -123,7 +126,9 @@ fn of_items(items: impl Iterator<Item = Stored>, db: &Db<'_>, context: &Context)
     let mut audited = Audited::default();
     for item in items {
         context.unless_cancelled()?;
-        audited.add(&path_of(&item), &item.content(db)?);
+        let path = path_of(&item);
+        audited.add(&path, &item.content(db)?);
+        audited.items.insert(path, named(&item));
     }
     Ok(audited)
 }
@@ -137,6 +142,17 @@ fn path_of(item: &Stored) -> String {
         (What::AgentFile { .. }, _) => entry.name.clone(),
         (What::Prompt(_), Some(path)) => path.clone(),
         (What::Prompt(_), None) => format!("{}.md", entry.name),
+    }
+}
+
+/// Returns the stored item as JSON, such as `{"prompt": "review"}`. A resource has its URI, other items their name.
+fn named(item: &Stored) -> Value {
+    let entry = &item.entry;
+    match &entry.what {
+        What::Prompt(_) => json!({ "prompt": entry.name }),
+        What::Resource(attributes) => json!({ "resource": attributes.uri }),
+        What::Server => json!({ "server": entry.name }),
+        What::AgentFile { .. } => json!({ "agent_file": entry.name }),
     }
 }
 

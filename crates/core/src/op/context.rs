@@ -39,6 +39,23 @@ pub enum Confirmation {
     Nobody,
 }
 
+/// Where a person answers the questions of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedIn {
+    Terminal,
+    Browser,
+}
+
+impl AskedIn {
+    /// Returns the words for a sentence, such as `accepted at a terminal`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            AskedIn::Terminal => "at a terminal",
+            AskedIn::Browser => "in a browser",
+        }
+    }
+}
+
 /// Shows a plan and asks whether to apply it. `Ok` means yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
@@ -102,6 +119,8 @@ pub struct Context {
     /// Asks a person for a line of text. Fails if there is nobody to ask.
     pub line: Arc<Line>,
     pub confirmation: Confirmation,
+    /// Where `ask` and `line` reach the person. The console has one caller for the terminal and the browser.
+    pub asked_in: AskedIn,
     /// The approvals that this user gave on this machine. They are stored outside the database.
     pub approved: Approved,
     /// Cancelled when the user gives up. Long work checks this token, and every wait ends when it is cancelled.
@@ -169,6 +188,7 @@ impl Context {
                 Err(Error::new(Code::TerminalRequired, format!("Nobody is available to answer: {question}")))
             }),
             confirmation: Confirmation::Nobody,
+            asked_in: AskedIn::Terminal,
             approved: Approved::of_user(),
             cancelled: CancellationToken::new(),
             elicit: None,

@@ -39,7 +39,7 @@ pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Holder, Identity, InstallScope, Person, Rights, SignedIn};
 pub use changes::{Changes, Reach};
 pub use context::{
-    Ask, Began, Confirmation, Context, Elicit, Emit, Empty, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted,
+    Ask, AskedIn, Began, Confirmation, Context, Elicit, Emit, Empty, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted,
 };
 pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};
 pub use entry::{Call, Entry};
@@ -383,7 +383,7 @@ pub struct Media {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     pub columns: &'static [&'static str],
     /// The rows, each with one cell per column.

@@ -12,9 +12,7 @@ use crate::op::{Body, Media, Reply, Shape};
 use mcpkg_base::error::Error;
 
 pub use rpc::{Rpc, rpc};
-pub use table::{aligned, separated};
-
-use table::below;
+pub use table::{aligned, below, separated};
 
 /// One piece of a tool's result.
 #[derive(Debug)]

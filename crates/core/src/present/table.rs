@@ -164,7 +164,7 @@ fn wrap(lines: &mut String, text: &str, width: usize) {
 }
 
 /// Makes the table's paths below `folder` relative to it.
-pub(super) fn below(mut table: Table, folder: &str) -> Table {
+pub fn below(mut table: Table, folder: &str) -> Table {
     for cell in table.rows.iter_mut().flatten() {
         let relative = cell.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
         if let Some(relative) = relative.filter(|relative| !relative.is_empty()).map(str::to_owned) {

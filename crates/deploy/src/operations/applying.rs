@@ -220,13 +220,15 @@ impl Applying<'_> {
         let changes = &prepared.plan.changes;
         self.check_adopt(context, &prepared)?;
         if !changes.is_empty() {
-            let code = code::lines(&code::of(changes)).into_iter();
-            let code = code.chain(audit::shown(context, changes, &prepared.site)).map(Body::Sentence);
-            let preview =
-                [show::diffs(changes, &prepared.site), show::listed(&prepared, changes)].into_iter().chain(code);
-            let preview = Body::Several(preview.collect());
-            let counts = show::count_line(changes, false);
-            (context.ask)(preview, &format!("Write to {} ({counts})?", prepared.site.destination()))
+            let Risks { code, report } = risks(context, &prepared);
+            let lines = code::lines(&code).into_iter().chain(audited::lines(&report)).map(Body::Sentence);
+            let (counts, site) = (show::counts(changes), &prepared.site);
+            let plan = [show::diffs(changes, site), show::table(changes, site), Body::Sentence(counts.clone())];
+            let preview = Body::Several(plan.into_iter().chain(lines).collect());
+            let question = format!("Write to {} ({counts})?", site.destination());
+            let more = show::replaced(changes, &site.place.root).into_iter().chain(audited::accepting(&report));
+            let question = more.fold(question, |question, sentence| format!("{question} {sentence}"));
+            (context.ask)(preview, &question)
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }
         Ok(prepared)

@@ -105,6 +105,8 @@ impl Operation for Rollback {
             if !planned.changes.is_empty() {
                 let roots = roots::of_changes(&planned.changes);
                 let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
+                let replaced = show::replaced(&planned.changes, &site.place.root);
+                let question = replaced.into_iter().fold(question, |question, one| format!("{question} {one}"));
                 (context.ask)(shown(&planned, &site), &question)
                     .map_err(|error| error.with_details(json!({ "command": "rollback" })))?;
                 approved = roots;

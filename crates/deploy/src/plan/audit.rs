@@ -4,17 +4,12 @@ use super::{After, Change};
 use crate::source::Site;
 use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::audit::{Report, Scanner, scan_bytes};
-use mcpkg_content::{audited, ignored};
+use mcpkg_content::ignored;
 use mcpkg_core::op::Context;
 
 /// Returns a line for each rule with warnings or critical findings in the new content: their number, and an example.
 pub fn lines(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
     report(context, changes, site).lines(Severity::Warning)
-}
-
-/// Returns the lines to show to a person before the changes are written; see [`audited::lines`].
-pub fn shown(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
-    audited::lines(&report(context, changes, site))
 }
 
 /// Audits the new content of the files. Findings that the old content has too, or that the user ignores, are not

@@ -1,11 +1,16 @@
 //! Shows a plan to a person: a table of changes, a line that counts them, and diffs.
 
+use std::collections::BTreeMap;
+
 use super::prepare::Prepared;
+use super::safety::OTHERS;
 use super::{Change, Op};
 use crate::source::Site;
 use mcpkg_base::diff;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
+use mcpkg_base::marks;
+use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Table};
 
 /// Returns a table with one row for each change.
@@ -41,9 +46,8 @@ pub fn changed_meanwhile() -> Error {
 
 /// Returns the line that counts the planned or completed changes.
 pub fn count_line(changes: &[Change], done: bool) -> String {
-    let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
-    let (create, update, delete) = (count(Op::Create), count(Op::Update), count(Op::Delete));
     if done {
+        let [create, update, delete] = numbers(changes);
         return format!("{create} created, {update} updated, {delete} deleted");
     }
     let adopt = changes.iter().filter(|change| change.adopt).count();
@@ -52,7 +56,47 @@ pub fn count_line(changes: &[Change], done: bool) -> String {
         1 => "; 1 needs --adopt".to_owned(),
         _ => format!("; {adopt} need --adopt"),
     };
-    format!("{create} to create, {update} to update, {delete} to delete{adopts}")
+    format!("{}{adopts}", counts(changes))
+}
+
+/// Returns the counts of a plan whose changes may all be made, such as `1 to create, 0 to update, 0 to delete`.
+pub fn counts(changes: &[Change]) -> String {
+    let [create, update, delete] = numbers(changes);
+    format!("{create} to create, {update} to update, {delete} to delete")
+}
+
+fn numbers(changes: &[Change]) -> [usize; 3] {
+    [Op::Create, Op::Update, Op::Delete].map(|op| changes.iter().filter(|change| change.op == op).count())
+}
+
+/// The maximum number of files that a sentence of [`replaced`] names.
+const NAMED: usize = 3;
+
+/// Returns sentences for a question about the files of others that the changes replace or delete: files that mcpkg did
+/// not write, that somebody changed since, or that another source deployed. Paths below `root` are relative to it.
+pub fn replaced(changes: &[Change], root: &str) -> Vec<String> {
+    let whose = |change: &Change| match (change.drifted, change.reason == OTHERS.reason) {
+        (true, _) => "that you changed",
+        (false, true) => "of another project or repo",
+        (false, false) => "that you wrote",
+    };
+    let mut groups: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.adopt) {
+        let verb = match change.op {
+            Op::Create => continue,
+            // Only mcpkg's part of the file changes.
+            Op::Update if change.block => "changes",
+            Op::Update => "replaces",
+            Op::Delete => "deletes",
+        };
+        let path = disk::posix(change.path.strip_prefix(root).unwrap_or(&change.path));
+        groups.entry((verb, whose(change))).or_default().push(marks::line(&path).into_owned());
+    }
+    let sentence = |((verb, whose), paths): ((&str, &str), Vec<String>)| {
+        let (files, kept) = (plural::count(paths.len(), "file"), if paths.len() == 1 { "its" } else { "their" });
+        format!("This {verb} {files} {whose}: {}; {kept} old text is kept.", plural::first(paths, NAMED))
+    };
+    groups.into_iter().map(sentence).collect()
 }
 
 /// Lists the changes for a consent prompt, one line each.

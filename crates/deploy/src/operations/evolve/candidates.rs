@@ -1,5 +1,6 @@
 //! Splits drifted files into changes that can be proposed and changes that cannot, with the reasons.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ use crate::desired::unmap::{self, Edit};
 use crate::module::Kind;
 use crate::plan::prepare::Prepared;
 use crate::plan::{Change, Drift};
-use mcpkg_base::disk;
+use crate::source::Site;
+use mcpkg_base::{disk, plural, shell};
 use mcpkg_core::op::{Body, Table};
 
 /// A change that can be proposed.
@@ -142,6 +144,24 @@ impl Candidates {
             why,
             next_actions,
         });
+    }
+
+    /// Returns the sentence for a call that could not propose any of the changed files.
+    pub(super) fn nothing_recorded(&self) -> String {
+        let whys: BTreeSet<&str> = self.skipped.iter().map(|skipped| skipped.why.as_str()).collect();
+        let whys: Vec<&str> = whys.into_iter().collect();
+        let files = plural::count(self.skipped.len(), "changed file");
+        format!("Nothing was recorded: skipped {files} ({})", whys.join("; "))
+    }
+
+    /// Returns what a person can do about files that changed both on disk and in the source, if there are any.
+    pub(super) fn next_steps(&self, site: &Site) -> Option<String> {
+        let changed = self.skipped.iter().find(|skipped| skipped.code == "upstream_changed")?;
+        let (path, arguments) = (shell::quote(&changed.path), site.arguments());
+        Some(format!(
+            "To replace a file that changed on both sides, run `mcpkg deploy --apply --only {path} --adopt {path}{arguments}`; its \
+             text is kept for a rollback. To keep its text, copy the text into the source first, and then do the same"
+        ))
     }
 
     pub(super) fn summary(&self) -> Value {

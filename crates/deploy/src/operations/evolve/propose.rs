@@ -21,7 +21,7 @@ use crate::source::{Choice, Site, Source};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::note;
-use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::blobs;
 use mcpkg_store::proposals::{self, Action, NewProposal, Origin, Proposal};
 
@@ -125,7 +125,16 @@ impl Operation for Propose {
                 "summary": found.summary(),
                 "skipped": found.skipped_json(),
             });
-            let reply = Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings);
+            let table = found.table(&prepared.site.place.root);
+            let body = match reason {
+                "no_proposeable_drift" => {
+                    let why = Body::Sentence(found.nothing_recorded());
+                    let next = found.next_steps(&prepared.site).map(Body::Sentence);
+                    Body::Several([why, table].into_iter().chain(next).collect())
+                }
+                _ => table,
+            };
+            let reply = Reply::new(body, data).warn(found.warnings);
             return Ok(answer::reply(context, &prepared.site, &Page::default(), reply));
         }
         // The contract requires `yes` from agents. A person need not confirm: a proposal does not change their data.

@@ -1,0 +1,56 @@
+//! What the console offers after an operation was refused.
+
+use mcpkg_base::error::{Code, Error};
+
+use crate::action::{Action, Invocation};
+use crate::data::{count, number};
+
+/// Returns the calls to offer instead of a refused one. A rollback that would replace files that changed after they were
+/// deployed can show what it would change, or replace them.
+pub fn instead_of(call: &Invocation, error: &Error) -> Vec<Action> {
+    let is_known = call.words == "rollback" && !call.has("--adopt");
+    let details = error.details().filter(|_| is_known && error.code() == Code::AdoptConfirmRequired);
+    let Some(details) = details else { return Vec::new() };
+    let mut preview = call.clone().flag("--dry-run");
+    // Nothing has to be confirmed.
+    (preview.destroys, preview.question) = (None, None);
+    let files = match number(details, "adopt_updates") {
+        1 => "this file".to_owned(),
+        more => format!("these {}", count(more, "file")),
+    };
+    let replace = Action::call('b', "bring back, and replace", call.clone().flag("--adopt"));
+    vec![Action::call('p', "show what would change", preview), Action { what: files, ..replace }]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_rollback_can_be_looked_at_or_made_to_replace_the_files() {
+        let refused = |files: u64| {
+            let details = json!({ "flag": "--adopt", "adopt_updates": files, "sample_paths": [] });
+            Error::new(Code::AdoptConfirmRequired, "refused").with_details(details)
+        };
+        let call = Invocation::new("rollback").option("--to", "pristine").destroying("pristine");
+        let offers = instead_of(&call, &refused(2));
+        let words: Vec<String> = offers.iter().map(Action::words).collect();
+        assert_eq!(words, ["show what would change", "bring back, and replace these 2 files"]);
+        let calls: Vec<&Invocation> = offers
+            .iter()
+            .filter_map(|offer| match &offer.does {
+                crate::Does::Call(call) => Some(&**call),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(calls[0].command(), "mcpkg rollback '--to=pristine' --dry-run");
+        assert_eq!(calls[1].command(), "mcpkg rollback '--to=pristine' --adopt");
+        assert_eq!((&calls[0].destroys, &calls[1].destroys), (&None, &call.destroys));
+        assert_eq!(instead_of(&call, &refused(1))[1].words(), "bring back, and replace this file");
+        assert!(instead_of(calls[1], &refused(1)).is_empty());
+        assert!(instead_of(&call, &Error::new(Code::NotFound, "no")).is_empty());
+        assert!(instead_of(&Invocation::new("sync"), &refused(1)).is_empty());
+    }
+}
