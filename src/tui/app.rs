@@ -11,9 +11,8 @@ use mcpkg_console::place::{Place, ROOTS, Undo};
 use mcpkg_console::screen::Tone;
 use mcpkg_core::op::Domains;
 
-use super::failure::Failure;
 use super::level::{Level, UNSAVED};
-use super::message::{Message, Question, Task};
+use super::message::{Failure, Message, Question, Task};
 use super::question::{Asking, Drawn};
 
 /// Where typed characters go. With `Nothing`, letters are commands.

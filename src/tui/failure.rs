@@ -2,19 +2,12 @@
 
 use mcpkg_base::error::Error;
 use mcpkg_console::screen::{Line, Screen, Tone};
-use mcpkg_console::{Action, Invocation, Place, offers, reply};
+use mcpkg_console::{Invocation, Place, offers, reply};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, Typing};
 use super::level::{Level, Shown};
-use super::message::failed;
-
-/// An error that enter shows in full.
-pub(super) struct Failure {
-    lines: Vec<Line>,
-    /// What the console offers instead of the call that failed.
-    offers: Vec<Action>,
-}
+use super::message::{Failure, failed};
 
 impl App {
     /// Shows an error in the footer. If the next key is enter, the whole error is shown, with the command that failed,

@@ -10,7 +10,7 @@ use mcpkg_console::fields::Fields;
 use mcpkg_console::finding::Finding;
 use mcpkg_console::picker::{Picker, Spot};
 use mcpkg_console::screen::Line;
-use mcpkg_console::{Invocation, Part, Place, Screen};
+use mcpkg_console::{Action, Invocation, Part, Place, Screen};
 use mcpkg_core::op::Reply;
 use ratatui::crossterm::event::KeyEvent;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,13 @@ pub enum Message {
     Reviewed(Result<bool>),
     /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
+}
+
+/// An error that enter shows in full.
+pub(super) struct Failure {
+    pub lines: Vec<Line>,
+    /// What the console offers instead of the call that failed.
+    pub offers: Vec<Action>,
 }
 
 /// Identifies the text of an editor after a number of edits.

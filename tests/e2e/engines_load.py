@@ -149,7 +149,7 @@ class Load:
                 self.acknowledged[name] = content
                 self.saw("write", start)
                 self.read_back(client, name, content)
-            elif "is not known" in said:
+            elif "is unknown whether" in said:
                 self.reasons.append(f"{name}: {said}")
                 self.unknown.append(name)
                 self.saw("unknown", start)

@@ -39,7 +39,8 @@ pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Holder, Identity, InstallScope, Person, Rights, SignedIn};
 pub use changes::{Changes, Reach};
 pub use context::{
-    Ask, AskedIn, Began, Confirmation, Context, Elicit, Emit, Empty, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted,
+    Ask, AskedIn, Began, Confirmation, Context, Elicit, Emit, Empty, Line, MAX_ANSWER, PAGE, Progress, Say, approved,
+    noted,
 };
 pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};
 pub use entry::{Call, Entry};
