@@ -111,10 +111,10 @@ impl<'t> Heading<'t> {
         let is_word =
             |word: &&str| self.title.strip_prefix(*word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
         let is_named = match self.above {
-            Some((_, Place::Workflows)) => !["run of", "draft"].iter().any(|word| is_word(word)),
+            Some((_, Place::Workflows)) => !["run of", "draft"].iter().any(is_word),
             // The noun of a list, such as `tool`.
             Some((_, Place::All)) => false,
-            _ => !WORDS.iter().any(|word| is_word(word)),
+            _ => !WORDS.iter().any(is_word),
         };
         if is_named { self.title.to_owned() } else { label(self.title) }
     }
