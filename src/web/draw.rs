@@ -18,6 +18,10 @@ use super::page::secret;
 use super::session::Session;
 use super::text::{label, line, lines, span};
 
+/// How many parts of a diff are in one box. The browser lays out only the boxes that are visible, but each box takes it
+/// some time.
+const TOGETHER: usize = 32;
+
 /// A cell with at most this many characters is not broken into lines.
 const SHORT: usize = 20;
 
@@ -264,24 +268,30 @@ impl Drawing<'_> {
 
     fn diff(&self, diff: &Diff) -> Markup {
         let rows = diff.rows(&self.at.diff);
+        let parts: Vec<&[Shown]> = rows.chunk_by(|one, next| one.hunk == next.hunk && one.fold == next.fold).collect();
         html! {
             div.diff {
-                @for part in rows.chunk_by(|one, next| one.hunk == next.hunk && one.fold == next.fold) {
-                    @match part[0].fold {
-                        Some(fold) => { (self.fold(fold, &part[0])) }
-                        None => {
-                            div.hunk[part[0].hunk.is_some()] {
-                                @if part.iter().any(|row| row.cells.len() > 1) {
-                                    (columns(part))
-                                } @else {
-                                    (lines(&part.iter().filter_map(|row| row.cells.iter().flatten().next().cloned()).collect::<Vec<_>>()))
-                                }
-                                @if let Some(hunk) = part[0].hunk {
-                                    (self.links(diff.actions(hunk), &format!("hunk {hunk}")))
-                                }
-                            }
-                        }
-                    }
+                @for parts in parts.chunks(TOGETHER) {
+                    div.parts { @for part in parts { (self.part(part, diff)) } }
+                }
+            }
+        }
+    }
+
+    /// Draws a hunk, lines that are always shown, or the link that shows folded lines.
+    fn part(&self, part: &[Shown], diff: &Diff) -> Markup {
+        if let Some(fold) = part[0].fold {
+            return self.fold(fold, &part[0]);
+        }
+        html! {
+            div.hunk[part[0].hunk.is_some()] {
+                @if part.iter().any(|row| row.cells.len() > 1) {
+                    (columns(part))
+                } @else {
+                    (lines(&part.iter().filter_map(|row| row.cells.iter().flatten().next().cloned()).collect::<Vec<_>>()))
+                }
+                @if let Some(hunk) = part[0].hunk {
+                    (self.links(diff.actions(hunk), &format!("hunk {hunk}")))
                 }
             }
         }

@@ -98,7 +98,8 @@ fn a_refused_rollback_shows_what_would_change_and_replaces_the_file() {
     screen.keys("p");
     screen.wait("--to=pristine' --dry-run");
     screen.keys("\u{1b}");
-    screen.wait("b bring back, and replace this file");
+    // The offers are also in the footer of the page before.
+    screen.wait("error: This would change or delete 1 file");
     screen.keys("b");
     read_to_the_end(&mut screen, "Type pristine to go on");
     assert_eq!(place.read("root/.claude/commands/review.md"), "Mine.\n");

@@ -23,7 +23,10 @@ fn x41_x42_a_planted_secret_is_nowhere() {
     let failed = execute(&mut client, with_nonce(&create(), &asked));
     assert_eq!(code(&failed), "E_STEP_FAILED", "{failed}");
     client.finish();
-    assert_eq!(ground.api.seen()[0].headers["authorization"], SECRET);
+    let seen = ground.api.seen();
+    let lines: Vec<&str> = seen.iter().map(|request| request.line.as_str()).collect();
+    let sent = seen.iter().find(|request| request.line.starts_with("POST /api/v1/apps")).expect("a request");
+    assert_eq!(sent.headers.get("authorization").map(String::as_str), Some(SECRET), "{lines:#?}");
     ground.scratch.ok(&["backup", "copy.db"]);
     let mut places: Vec<(String, Vec<u8>)> = vec![
         ("the answer".to_owned(), failed.to_string().into_bytes()),

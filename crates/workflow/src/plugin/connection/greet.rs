@@ -57,6 +57,9 @@ pub fn open(
     Ok(Connection { runtime, peer, closing, closed, child, url, heard, era })
 }
 
+/// How long to read the output of a program that ended during the handshake.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
+
 struct Greeting<'a> {
     runtime: &'static Runtime,
     handler: Handler,
@@ -79,11 +82,14 @@ impl Greeting<'_> {
         let mode = mode(self.known);
         let greeting = serve_client_with_lifecycle_and_ct(self.handler, transport, mode, self.closing);
         let greeted = within(runtime, limits, async {
+            let mut greeting = std::pin::pin!(greeting);
             tokio::select! {
                 biased;
-                greeted = greeting => Some(greeted),
-                () = child.ended().cancelled() => None,
+                greeted = &mut greeting => return Some(greeted),
+                () = child.ended().cancelled() => {}
             }
+            // Its last answer may be in the pipe, which another program may hold open.
+            tokio::time::timeout(LAST_ANSWER, greeting).await.ok()
         });
         let broken = match greeted {
             Ok(Some(Ok(served))) => return Ok((served, child)),
