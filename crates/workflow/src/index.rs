@@ -82,7 +82,8 @@ impl Rank<'_> {
     pub fn order(&self, other: &Rank<'_>) -> Ordering {
         let (ours, theirs) = (self.id, other.id);
         let words = self.deprecated.cmp(&other.deprecated).then(other.matched.cmp(&self.matched));
-        words.then(other.score.total_cmp(&self.score)).then(ours.len().cmp(&theirs.len())).then(ours.cmp(theirs))
+        let scores = words.then_with(|| other.score.total_cmp(&self.score));
+        scores.then_with(|| ours.len().cmp(&theirs.len()).then_with(|| ours.cmp(theirs)))
     }
 }
 
@@ -131,8 +132,8 @@ impl Index {
         self.ids.get(id.to_lowercase().as_str()).into_iter().flatten().map(|command| &self.briefs[*command])
     }
 
-    /// Returns how well each command matches a word of a query; `None` if no command does.
-    fn met(&self, asked: &str) -> Option<Vec<f32>> {
+    /// Returns the commands that match a word of a query.
+    fn met(&self, asked: &str) -> Meeting<'_> {
         let mut met = Meeting::new(self);
         let stem = singular(asked);
         met.whole(asked);
@@ -145,45 +146,49 @@ impl Index {
             let begun = self.words[first..].iter().take_while(|word| word.text.starts_with(asked));
             begun.for_each(|word| met.take(word, PREFIX));
         }
-        met.any.then_some(met.best)
+        met
     }
 
-    /// Returns how well each command matches a likely correction of a word; `None` if no word is similar.
-    fn nearly_met(&self, asked: &str) -> Option<Vec<f32>> {
+    /// Returns the commands that match a likely correction of a word.
+    fn nearly_met(&self, asked: &str) -> Meeting<'_> {
+        let mut met = Meeting::new(self);
         // In scripts without spaces, the index has pairs of letters instead of words. Pairs that share a letter are unrelated,
         // so there is no typo matching.
         if asked.starts_with(is_spaceless) {
-            return None;
+            return met;
         }
         let letters = asked.chars().count();
         let most = if letters <= SHORT { 1 } else { 2 };
-        let mut met = Meeting::new(self);
         for word in &self.words {
             let is_near = || strsim::osa_distance(asked, &word.text) <= most;
             if word.text.chars().count().abs_diff(letters) <= most && is_near() {
                 met.take(word, TYPO);
             }
         }
-        met.any.then_some(met.best)
+        met
     }
 }
 
 /// Collects how well each command matches one word of a query.
 struct Meeting<'a> {
     index: &'a Index,
+    /// The weight of the best match of each command; 0 if it does not match.
     best: Vec<f32>,
-    any: bool,
+    /// The commands that match.
+    commands: Vec<usize>,
 }
 
 impl<'a> Meeting<'a> {
     fn new(index: &'a Index) -> Self {
-        Self { index, best: vec![0.0; index.briefs.len()], any: false }
+        Self { index, best: vec![0.0; index.briefs.len()], commands: Vec::new() }
     }
 
     fn take(&mut self, word: &Word, quality: f32) {
-        self.any = true;
         for (command, weight) in &word.commands {
             let best = &mut self.best[*command];
+            if *best == 0.0 {
+                self.commands.push(*command);
+            }
             *best = best.max(weight * quality);
         }
     }
@@ -209,16 +214,16 @@ pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) ->
     let mut scores: Vec<Vec<f64>> = indexes.iter().map(|index| vec![0.0; index.briefs.len()]).collect();
     let all = count(indexes.iter().map(|index| index.briefs.len()).sum());
     for word in &asked {
-        let mut met: Vec<Option<Vec<f32>>> = indexes.iter().map(|index| index.met(word)).collect();
-        if met.iter().all(Option::is_none) {
+        let mut met: Vec<Meeting<'_>> = indexes.iter().map(|index| index.met(word)).collect();
+        if met.iter().all(|met| met.commands.is_empty()) {
             met = indexes.iter().map(|index| index.nearly_met(word)).collect();
         }
-        let hits = met.iter().flatten().flatten().filter(|weight| **weight > 0.0).count();
+        let hits: usize = met.iter().map(|met| met.commands.len()).sum();
         let rarity = (1.0 + all / count(hits.max(1))).ln();
-        for (place, met) in met.into_iter().enumerate() {
-            for (command, weight) in met.into_iter().flatten().enumerate().filter(|(_, weight)| *weight > 0.0) {
+        for (place, met) in met.iter().enumerate() {
+            for &command in &met.commands {
                 matched[place][command] += 1;
-                scores[place][command] += f64::from(weight) * rarity;
+                scores[place][command] += f64::from(met.best[command]) * rarity;
             }
         }
     }

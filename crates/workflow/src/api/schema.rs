@@ -92,40 +92,97 @@ impl<'d> Shape<'d> {
             let message = format!("a schema has more than {MOST_NODES} parts or properties");
             return Err(Fault { rule: Rule::LimitExceeded, message, at: schema });
         }
-        // OpenAPI 3.1 allows `description` and `default` next to `$ref`.
-        self.description = self.description.or_else(|| schema["description"].as_str());
-        self.default = self.default.or_else(|| schema.get("default"));
-        let schema = references.follow(schema)?;
-        self.description = self.description.or_else(|| schema["description"].as_str());
-        self.default = self.default.or_else(|| schema.get("default"));
-        let is_hidden = schema["writeOnly"] == true || schema["x-secret"] == true;
-        self.format = self.format.or(is_hidden.then_some(passwords::FORMAT)).or_else(|| schema["format"].as_str());
-        self.read_only |= schema["readOnly"] == true;
-        self.content = self.content.or_else(|| schema["contentMediaType"].as_str());
-        self.tags.extend(texts(&schema["x-mcpkg-tags"]));
+        let target = references.follow(schema)?;
+        if !std::ptr::eq(target, schema) {
+            // OpenAPI 3.1 allows `description` and `default` next to `$ref`.
+            self.description = self.description.or_else(|| schema["description"].as_str());
+            self.default = self.default.or_else(|| schema.get("default"));
+        }
+        let schema = target;
+        let keywords = Keywords::of(schema);
+        self.description = self.description.or_else(|| keywords.description?.as_str());
+        self.default = self.default.or(keywords.default);
+        let is_hidden = keywords.is_hidden.then_some(passwords::FORMAT);
+        self.format = self.format.or(is_hidden).or_else(|| keywords.format?.as_str());
+        self.read_only |= keywords.is_read_only;
+        self.content = self.content.or_else(|| keywords.content?.as_str());
+        self.tags.extend(keywords.tags.into_iter().flat_map(texts));
         let (mut forms, nullable) = forms::own(schema);
         self.nullable |= nullable;
-        self.items = self.items.or_else(|| schema.get("items").filter(|items| items.is_object()));
-        for (name, property) in schema["properties"].as_object().into_iter().flatten().take(MOST_NODES + 1) {
+        self.items = self.items.or(keywords.items.filter(|items| items.is_object()));
+        for (name, property) in
+            keywords.properties.into_iter().flat_map(Value::as_object).flatten().take(MOST_NODES + 1)
+        {
             if !self.properties.iter().any(|(known, _)| known == name) {
                 self.properties.push((name, property));
             }
         }
         if holds {
-            self.required.extend(texts(&schema["required"]));
+            self.required.extend(keywords.required.into_iter().flat_map(texts));
         }
-        for part in schema["allOf"].as_array().into_iter().flatten() {
+        for part in keywords.all_of.into_iter().flat_map(Value::as_array).flatten() {
             let part = self.take(references, part, holds, depth + 1)?;
             forms = forms::both(forms, part);
         }
-        for composed in ["oneOf", "anyOf"] {
+        for composed in [keywords.one_of, keywords.any_of] {
             let mut either = Vec::new();
-            for part in schema[composed].as_array().into_iter().flatten() {
+            for part in composed.into_iter().flat_map(Value::as_array).flatten() {
                 either.extend(self.take(references, part, false, depth + 1)?);
             }
             forms = forms::both(forms, forms::merged(either));
         }
         Ok(forms::guessed(forms, schema))
+    }
+}
+
+/// The keywords of a schema. One pass finds them all: a lookup of each would hash two dozen names for every schema.
+#[derive(Default)]
+struct Keywords<'d> {
+    description: Option<&'d Value>,
+    default: Option<&'d Value>,
+    format: Option<&'d Value>,
+    content: Option<&'d Value>,
+    tags: Option<&'d Value>,
+    properties: Option<&'d Value>,
+    required: Option<&'d Value>,
+    items: Option<&'d Value>,
+    all_of: Option<&'d Value>,
+    one_of: Option<&'d Value>,
+    any_of: Option<&'d Value>,
+    is_read_only: bool,
+    /// Whether the value is write-only or a secret.
+    is_hidden: bool,
+}
+
+impl<'d> Keywords<'d> {
+    fn of(schema: &'d Value) -> Self {
+        let mut keywords = Self::default();
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            let keyword = match key.as_str() {
+                "description" => &mut keywords.description,
+                "default" => &mut keywords.default,
+                "format" => &mut keywords.format,
+                "contentMediaType" => &mut keywords.content,
+                "x-mcpkg-tags" => &mut keywords.tags,
+                "properties" => &mut keywords.properties,
+                "required" => &mut keywords.required,
+                "items" => &mut keywords.items,
+                "allOf" => &mut keywords.all_of,
+                "oneOf" => &mut keywords.one_of,
+                "anyOf" => &mut keywords.any_of,
+                "readOnly" => {
+                    keywords.is_read_only = value == true;
+                    continue;
+                }
+                "writeOnly" | "x-secret" => {
+                    keywords.is_hidden |= value == true;
+                    continue;
+                }
+                _ => continue,
+            };
+            *keyword = Some(value);
+        }
+        keywords
     }
 }
 
