@@ -188,7 +188,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["command", "search"];
     const TITLE: &'static str = "Search commands";
     const ABOUT: &'static str = "Search the commands of every source, best match first";
-    const SEARCH_HINT: &'static str = "project branch feature release api endpoint history revert undelete";
+    const SEARCH_HINT: &'static str = "project switch branch feature release api endpoint history revert undelete";
     const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
         deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
         repos, switch project, call an API";
@@ -225,7 +225,7 @@ impl Operation for Search {
         };
         let commands = reachable(context);
         let mut indexes = commands.indexes(self.source)?;
-        let found = match exact(&commands, &indexes, &query) {
+        let mut found = match exact(&commands, &indexes, &query) {
             Some(id) => commands.search(&indexes, "", |brief| brief.id == id && takes(brief)),
             None => {
                 let narrowed = self.group.is_some() || self.source.is_some() || self.effect.is_some();
@@ -239,7 +239,7 @@ impl Operation for Search {
         };
         let runs_none = runs_none(context);
         let is_left = |found: &SearchHit<'_>| is_of_the_user(found.brief) || runs_none && found.brief.executed;
-        let (left, mut found): (Vec<_>, Vec<_>) = found.into_iter().partition(is_left);
+        let left: Vec<_> = found.extract_if(.., |found| is_left(found)).collect();
         let is_first_page = after.is_none();
         if let Some(after) = after {
             found.retain(|found| after.is_before(found));

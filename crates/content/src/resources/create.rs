@@ -40,7 +40,7 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["resource", "create"];
     const TITLE: &'static str = "Create resource";
     const ABOUT: &'static str = "Create a new resource in the selected project";
-    const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
+    const SEARCH_HINT: &'static str = "remember note memo reminder file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE` to read a file, or `-` for standard input. If the \
         text itself begins with `@`, write `@@` instead.\n\

@@ -79,7 +79,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["tool", "search"];
     const TITLE: &'static str = "Search for tools";
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
-    const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
+    const SEARCH_HINT: &'static str = "csv json pdf convert find tool";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
     const HELP: &'static str = "By default, mcpkg searches all registries. mcpkg caches a response from another host for an hour, or \
         until you publish or yank a version in that registry. If a host cannot be reached, mcpkg uses the cached response. Publishers \
