@@ -142,6 +142,8 @@ fn events_have_a_session_for_each_connection_and_names_for_ids() {
     assert_eq!(of(&["--kind", "prompt.*", "--by", "shell"]), "\"d\"");
     // All other characters stand for themselves.
     assert_eq!(of(&["--kind", "prompt_create"]) + &of(&["--kind", "%"]) + &of(&["--kind", "prompt"]), "");
+    let none = scratch.run(&["events", "--by", "mcp:nobody"]);
+    assert!(none.status == 0 && none.stderr.contains("No events match"), "{none}");
     let (status, done) = undo(&scratch, &["--session", &session("a"), "--yes"]);
     assert_eq!((status, &done["undone"]), (0, &json!(2)));
     let wrong = scratch.run(&["events", "--since", "noon"]);

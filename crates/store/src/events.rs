@@ -176,7 +176,7 @@ pub fn oldest(db: &Db<'_>) -> Result<i64> {
 }
 
 /// Selects which events to return.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Filter<'a> {
     pub after: Option<i64>,
     pub actor: Option<&'a str>,

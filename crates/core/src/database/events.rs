@@ -78,22 +78,23 @@ impl Operation for Events {
             session: self.session.as_deref(),
             kind: kind.as_deref(),
         };
+        let empty = if filter == Filter::default() { "No events yet" } else { "No events match" };
         let (mut events, mut newest) = context.store.read(|db| {
             let events = named(db, &filter, limit)?;
             Ok((events, if self.follow { events::newest(db)? } else { 0 }))
         })?;
         if self.undo {
             let statuses = context.store.read(|db| undo::alone(context, db, &events))?;
-            return Ok(with_undo(&events, &statuses));
+            return Ok(with_undo(&events, &statuses, empty));
         }
         if !self.follow {
-            return Ok(reply(&events));
+            return Ok(reply(&events, empty));
         }
         newest = self.after.unwrap_or(newest);
         while !context.is_cancelled() {
             if let Some(last) = events.last() {
                 newest = last.seq;
-                (context.emit)(reply(&events))?;
+                (context.emit)(reply(&events, empty))?;
             }
             std::thread::sleep(POLL);
             let filter = Filter { after: Some(newest), ..filter };
@@ -121,19 +122,17 @@ fn named(db: &Db<'_>, filter: &Filter<'_>, limit: usize) -> Result<Vec<Event>> {
     Ok(events)
 }
 
-fn reply(events: &[Event]) -> Reply {
+fn reply(events: &[Event], empty: &str) -> Reply {
     let table = Table {
         columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME", "SESSION"],
         rows: events.iter().map(row).collect(),
-        empty: EMPTY.to_owned(),
+        empty: empty.to_owned(),
     };
     Reply::new(Body::Table(table), json!({ "events": events }))
 }
 
-const EMPTY: &str = "No events yet";
-
 /// Like [`reply`], with the status that an undo of each event would have.
-fn with_undo(events: &[Event], statuses: &[Status]) -> Reply {
+fn with_undo(events: &[Event], statuses: &[Status], empty: &str) -> Reply {
     let word = |status: &Status| match status {
         Status::In => "yes",
         Status::Stop => "changed later",
@@ -147,7 +146,7 @@ fn with_undo(events: &[Event], statuses: &[Status]) -> Reply {
     let table = Table {
         columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME", "UNDO", "SESSION"],
         rows: rows.collect(),
-        empty: EMPTY.to_owned(),
+        empty: empty.to_owned(),
     };
     let data = events.iter().zip(statuses).map(|(event, status)| {
         let mut data = json!(event);
