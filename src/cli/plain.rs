@@ -14,7 +14,7 @@ use mcpkg_base::marks;
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
-use mcpkg_core::op::{Body as Told, Context, Empty, read_only};
+use mcpkg_core::op::{AskedIn, Body as Told, Context, Empty, read_only};
 use mcpkg_store::watch::{Change, Watch};
 
 /// The number of rows that a list prints at once.
@@ -231,7 +231,7 @@ impl Plain<'_> {
             field.value = text;
         }
         let (mut context, output) = (self.context.clone(), *self.output);
-        context.emit = Arc::new(move |reply| print_lines(&output, &reply::lines(&reply)));
+        context.emit = Arc::new(move |reply| print_lines(&output, &reply::lines(&reply, AskedIn::Terminal)));
         let done = form.invocation().run(&context)?;
         self.output.print(&format!("{}\n", reply::sentence(&done)))
     }

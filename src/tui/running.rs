@@ -4,7 +4,7 @@ use mcpkg_base::error::{Code, Error};
 use mcpkg_console::place::{Place, Text, Undo};
 use mcpkg_console::screen::{Line, Screen, Tone};
 use mcpkg_console::{Does, Invocation, reply};
-use mcpkg_core::op::Reply;
+use mcpkg_core::op::{AskedIn, Reply};
 
 use super::app::{App, Typing};
 use super::level::{Level, Shown};
@@ -57,7 +57,7 @@ impl App {
                     self.stacks.iter_mut().for_each(|stack| drop(stack.pop_if(|level| is_preview(level))));
                 }
                 // The output of a form's command or a preview may be longer than the message line, so it gets a screen.
-                let lines = reply::lines(found);
+                let lines = reply::lines(found, AskedIn::Terminal);
                 let is_of = |words: &String| *words == invocation.words;
                 if matches!(&self.level().place, Place::Form(words) | Place::Filled(words, _) if is_of(words)) {
                     self.stacks[self.root].pop();
@@ -93,7 +93,7 @@ impl App {
             return self.say(Tone::Good, &reply::sentence(found));
         }
         self.level_mut().place = Place::Feed;
-        let lines = reply::lines(found);
+        let lines = reply::lines(found, AskedIn::Terminal);
         let notes = found.warnings.len();
         let mut level = Level::new(Place::Printed);
         level.shown = Shown::Screen(Box::new(Screen::text("Feed > Notes about the draft", lines)));

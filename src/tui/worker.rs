@@ -12,7 +12,7 @@ use mcpkg_console::document::Saved;
 use mcpkg_console::fields::Fields;
 use mcpkg_console::survey::Survey;
 use mcpkg_console::{Invocation, Place, document, editor, inbox, picker, reply, reviewed};
-use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_core::op::{AskedIn, Body, Confirmation, Context};
 use mcpkg_store::watch::{Change, Watch};
 
 use super::message::{Edited, Message, Question, Task, Ticket, Version, Work};
@@ -220,7 +220,14 @@ fn asking(mut context: Context, messages: &Sender<Message>, call: Option<&Invoca
      -> Option<String> {
         let (answer, answered) = mpsc::channel();
         let (name, call) = (call.and_then(|call| call.destroys.clone()), call.cloned());
-        let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, call, answer };
+        let question = Question {
+            lines: reply::body(body, AskedIn::Terminal),
+            text: text.to_owned(),
+            is_line,
+            name,
+            call,
+            answer,
+        };
         messages.send(Message::Asked(question)).ok()?;
         answered.recv().ok().flatten()
     };

@@ -11,7 +11,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use mcpkg_base::error::Result;
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{AskedIn, Context};
 use mcpkg_core::passkey::Passkeys;
 
 use super::console::{Console, Requests};
@@ -44,6 +44,7 @@ impl Beside {
         let sessions = Sessions::beside(context.clock.clone(), hosts, is_secure, context.approved.clone())?;
         let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::<Live>::default());
         let requests = Some(requests);
+        let context = Context { asked_in: AskedIn::Browser, ..context };
         let console = Console { context, is_read_only: false, sessions, passkeys, jobs, live, requests, sign_in };
         Ok(Self { console: Arc::new(console), routes: OnceLock::new() })
     }

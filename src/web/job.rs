@@ -38,7 +38,11 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn of(reply: &Reply) -> Self {
-        Self { sentence: reply::sentence(reply), lines: reply::whole(reply), is_done: reply::is_done(reply) }
+        Self {
+            sentence: reply::sentence(reply),
+            lines: reply::lines(reply, AskedIn::Browser),
+            is_done: reply::is_done(reply),
+        }
     }
 
     /// Returns an outcome without details.
@@ -173,16 +177,15 @@ impl Job {
     fn context(self: &Arc<Self>, context: &Context) -> Context {
         let mut context = context.clone();
         context.confirmation = Confirmation::Ask;
-        context.asked_in = AskedIn::Browser;
         context.cancelled = self.cancelled.clone();
         let job = Arc::clone(self);
-        context.ask = Arc::new(move |body, text| match job.ask(reply::whole_body(&body), text) {
+        context.ask = Arc::new(move |body, text| match job.ask(reply::body(&body, AskedIn::Browser), text) {
             Some(_) => Ok(()),
             None => Err(not_confirmed()),
         });
         let job = Arc::clone(self);
         context.line = Arc::new(move |body, text, empty| {
-            let answer = job.asks(reply::whole_body(&body), text, Some(empty));
+            let answer = job.asks(reply::body(&body, AskedIn::Browser), text, Some(empty));
             answer.ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
         });
         let job = Arc::clone(self);
@@ -198,7 +201,7 @@ impl Job {
         context.emit = Arc::new(move |part| {
             let mut state = job.state();
             state.drafts.extend(ask::drafts(&ask::reported(&part, 0, clock.now())));
-            state.lines.extend(reply::whole(&part));
+            state.lines.extend(reply::lines(&part, AskedIn::Browser));
             let excess = state.lines.len().saturating_sub(LINES);
             state.lines.drain(..excess);
             Ok(())

@@ -209,9 +209,11 @@ fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Mar
     }
 }
 
-/// Returns what the page of a failed operation offers instead.
+/// Returns the calls that the page of a failed operation offers instead. The page has a link to the run in any case.
 fn offers(job: &Job, error: &Error) -> Vec<Action> {
-    job.origin.call.as_ref().map(|call| offers::instead_of(call, error)).unwrap_or_default()
+    let mut offers = job.origin.call.as_ref().map(|call| offers::instead_of(call, error)).unwrap_or_default();
+    offers.retain(|offer| matches!(offer.does, Does::Call(_)));
+    offers
 }
 
 /// Starts the call that the page of a failed operation offers under this key.

@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{AskedIn, Context};
 use mcpkg_core::passkey::Passkeys;
 
 use console::Console;
@@ -92,6 +92,7 @@ async fn serve(context: Context, is_read_only: bool, listening: impl FnOnce(Link
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = tokio::net::TcpListener::bind(wanted).await.map_err(unavailable)?;
     let port = listener.local_addr().map_err(unavailable)?.port();
+    let context = Context { asked_in: AskedIn::Browser, ..context };
     let cancelled = context.cancelled.clone();
     let sessions = Sessions::new(context.clock.clone(), port)?;
     let (passkeys, jobs, live) = (Passkeys::new(&context)?, Jobs::default(), Arc::default());

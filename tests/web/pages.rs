@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::browser::{forms, links};
 use super::{ground, opened, text};
+use crate::support::skill;
 
 #[test]
 fn the_content_is_found_shown_and_compared() {
@@ -240,4 +241,17 @@ fn every_list_of_all_can_be_shown_and_an_empty_one_names_its_button() {
     assert_eq!(missing.status, 409);
     assert!(missing.text().contains("<h1>This page cannot be shown</h1>"), "{}", missing.text());
     assert!(browser.get("/prompt?name=nothing").text().contains("<h1>Not found</h1>"));
+}
+
+#[test]
+fn a_table_in_a_page_is_wider_than_a_terminal() {
+    let (ground, _client) = ground();
+    let long = "a-skill-".repeat(7) + "x";
+    let folder = ground.scratch.path().join("kit");
+    ground.scratch.file(&format!("kit/.claude/skills/{long}/SKILL.md"), skill(&long, "Something"));
+    ground.scratch.ok(&["source", "add", &folder.display().to_string(), "--yes"]);
+    let Some(browser) = opened(&ground, &[]) else { return };
+    let page = browser.page("/shown?noun=source&name=kit");
+    let table = page.split("class=\"quoted aligned\"").nth(1).expect("a table");
+    assert!(text(table).contains(&format!(".claude/skills/{long}/SKILL.md  {long}")), "{}", text(table));
 }

@@ -236,9 +236,9 @@ pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
             }
             None if view == RENDERED && markdown::is_image(uri) => {
                 figures.push(Figure::before(0, Shows::Markdown(vec![Piece::Image(uri.to_owned())])));
-                lines = reply::lines(&shown);
+                lines = reply::lines(&shown, context.asked_in);
             }
-            _ => lines = reply::lines(&shown),
+            _ => lines = reply::lines(&shown, context.asked_in),
         }
     }
     let title = format!("Content > {uri}, {}", VIEWS[view]);

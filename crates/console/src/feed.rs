@@ -231,7 +231,7 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
     };
     let Some(Ok(found)) = call.map(|call| call.run(context)) else { return Vec::new() };
     let mut lines = vec![Line::blank()];
-    lines.extend(reply::lines(&found));
+    lines.extend(reply::lines(&found, context.asked_in));
     lines
 }
 
@@ -282,7 +282,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
         // A deploy is undone by a rollback, whose preview has no `changes`.
         let is_rollback = whole.data.get("changes").is_none();
         let undo = is_rollback.then(|| Action::call('a', "undo", call));
-        return Ok(Screen::text(title, reply::lines(&whole)).with(undo));
+        return Ok(Screen::text(title, reply::lines(&whole, context.asked_in)).with(undo));
     }
     let out = match undo {
         Undo::Event(_) => BTreeSet::new(),

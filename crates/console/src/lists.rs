@@ -73,7 +73,7 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
     let title = format!("All > {noun}");
     let tables: Vec<&Table> = found.iter().filter_map(|reply| table(&reply.body)).collect();
     let Some(first) = tables.first() else {
-        return Ok(Screen::text(title, found.iter().flat_map(reply::lines).collect()));
+        return Ok(Screen::text(title, found.iter().flat_map(|one| reply::lines(one, context.asked_in)).collect()));
     };
     let (can_show, now) = (has(context, noun, "show"), context.clock.now());
     let acts = actions(context, noun);
@@ -189,7 +189,8 @@ fn has_pages(context: &Context, words: &str) -> bool {
 /// Shows the output of `NOUN show NAME`.
 pub fn shown(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let found = Invocation::new(&format!("{noun} show")).with(name).run(context)?;
-    Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found)).with(actions(context, noun)(name)))
+    Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found, context.asked_in))
+        .with(actions(context, noun)(name)))
 }
 
 fn table(body: &Body) -> Option<&Table> {

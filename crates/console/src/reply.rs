@@ -1,7 +1,7 @@
 //! Renders the reply of any operation as lines.
 
 use mcpkg_base::error::Error;
-use mcpkg_core::op::{Body, LISTED_BY_VERBOSE, Reply, grouped};
+use mcpkg_core::op::{AskedIn, Body, LISTED_BY_VERBOSE, Reply, grouped};
 use mcpkg_core::present;
 
 use crate::diff;
@@ -17,18 +17,9 @@ pub fn warnings(reply: &Reply) -> Vec<String> {
 }
 
 /// Returns the lines of a reply: its body and its [`warnings`]. Sentences, texts, tables and diffs are quoted, because
-/// they may come from an agent, an API or a file. Tables are cut to the width of a terminal.
-pub fn lines(reply: &Reply) -> Vec<Line> {
-    lines_within(reply, Some(WIDTH))
-}
-
-/// Like [`lines`], for a page in a browser, which can scroll: tables are not cut.
-pub fn whole(reply: &Reply) -> Vec<Line> {
-    lines_within(reply, None)
-}
-
-fn lines_within(reply: &Reply, width: Option<u16>) -> Vec<Line> {
-    let mut lines = body_within(&reply.body, width);
+/// they may come from an agent, an API or a file. In a terminal, tables are cut to its width; a page can scroll.
+pub fn lines(reply: &Reply, seen_in: AskedIn) -> Vec<Line> {
+    let mut lines = body(&reply.body, seen_in);
     let warning = |text: &String| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, text);
     lines.extend(warnings(reply).iter().map(warning));
     lines
@@ -60,16 +51,11 @@ pub fn sentence(reply: &Reply) -> String {
 }
 
 /// Returns the lines of a body; see [`lines`].
-pub fn body(body: &Body) -> Vec<Line> {
-    body_within(body, Some(WIDTH))
-}
-
-/// Returns the lines of a body for a page in a browser; see [`whole`].
-pub fn whole_body(body: &Body) -> Vec<Line> {
-    body_within(body, None)
-}
-
-fn body_within(body: &Body, width: Option<u16>) -> Vec<Line> {
+pub fn body(body: &Body, seen_in: AskedIn) -> Vec<Line> {
+    let width = match seen_in {
+        AskedIn::Terminal => Some(WIDTH),
+        AskedIn::Browser => None,
+    };
     let mut lines = Vec::new();
     push(body, (width, None), &mut lines);
     lines
@@ -117,7 +103,7 @@ mod tests {
     fn warnings_that_differ_in_names_are_one_line_with_their_number() {
         let of = |name: &str| format!("skill '{name}' has no description");
         let reply = Reply::new(Body::Several(Vec::new()), serde_json::json!({})).warn(["a", "b", "c", "d"].map(of));
-        let text: Vec<String> = lines(&reply).iter().map(Line::text).collect();
+        let text: Vec<String> = lines(&reply, AskedIn::Terminal).iter().map(Line::text).collect();
         assert_eq!(text, ["warning: 4 skills: skill 'a' has no description; the same for 'b', 'c' and 1 more"]);
     }
 
@@ -129,10 +115,10 @@ mod tests {
         let table = Body::Table(Table { columns: &["op", "path", "reason"], rows, empty: String::new() });
         let below = Body::Below("/home/ada/work".to_owned(), Box::new(table));
         let of = |lines: Vec<Line>| lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
-        let (page, terminal) = (of(whole_body(&below)), of(body(&below)));
+        let (page, terminal) = (of(body(&below, AskedIn::Browser)), of(body(&below, AskedIn::Terminal)));
         assert!(page.contains(long) && page.contains(&format!("  {}.md", "name-".repeat(12))), "{page}");
         assert!(!terminal.contains(long), "{terminal}");
-        assert!(whole_body(&below).iter().skip(1).all(|line| line.is_row && line.is_quoted));
+        assert!(body(&below, AskedIn::Browser).iter().skip(1).all(|line| line.is_row && line.is_quoted));
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let shown = Invocation::new("workflow runs").with(id);
     let found = shown.run(context)?;
     let now = context.clock.now();
-    let mut lines: Vec<Line> = reply::lines(&found).into_iter().map(|line| with_local_time(line, now)).collect();
+    let mut lines: Vec<Line> =
+        reply::lines(&found, context.asked_in).into_iter().map(|line| with_local_time(line, now)).collect();
     let data = found.into_value();
     let runs = rows(&data, "runs");
     let state = runs.first().map_or_else(|| text(&data, "state"), |run| text(run, "state"));

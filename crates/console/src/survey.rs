@@ -225,6 +225,6 @@ pub fn screen(context: &Context) -> Result<Screen> {
     let found = Invocation::new("sync").preview(context)?;
     let folder = text(&found.data, "folder").to_owned();
     let mut lines = vec![Line::plain("Folder ").then(Tone::Name, &folder), Line::blank()];
-    lines.extend(reply::lines(&found));
+    lines.extend(reply::lines(&found, context.asked_in));
     Ok(Screen::text("Inbox > sync with a folder", lines).with([run_sync(&folder)]))
 }

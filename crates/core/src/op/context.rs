@@ -39,7 +39,7 @@ pub enum Confirmation {
     Nobody,
 }
 
-/// Where a person answers the questions of an operation.
+/// Where a person sees what an operation returns, and answers its questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedIn {
     Terminal,
