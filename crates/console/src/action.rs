@@ -165,7 +165,12 @@ impl Invocation {
     /// Returns what the call decides on, such as `consent 0198...`; `None` if it [decides](Invocation::decides) nothing.
     pub fn decides_on(&self) -> Option<String> {
         let noun = self.words.split(' ').next().filter(|_| self.decides())?;
-        Some(format!("{noun} {}", self.positional.first()?))
+        Some(format!("{noun} {}", self.first()?))
+    }
+
+    /// Returns the first positional argument: the thing that the call is about.
+    pub fn first(&self) -> Option<&str> {
+        self.positional.first().map(String::as_str)
     }
 
     /// Makes the console ask the user to type `name` first. [`Invocation::run`] itself does not check the name.

@@ -4,10 +4,16 @@ use mcpkg_base::error::{Code, Error};
 
 use crate::action::{Action, Invocation};
 use crate::data::{count, number};
+use crate::place::Place;
 
-/// Returns the calls to offer instead of a refused one. A rollback that would replace files that changed after they were
-/// deployed can show what it would change, or replace them.
+/// Returns what to offer instead of a refused call. A rollback that would replace files that changed after they were
+/// deployed can show what it would change, or replace them. For a run that cannot be resumed, the run can be opened: its
+/// screen asks what the error asks for.
 pub fn instead_of(call: &Invocation, error: &Error) -> Vec<Action> {
+    if call.words == "workflow resume" {
+        let run = call.first().map(|run| Action::open('r', "open the run", Place::Run(run.to_owned())));
+        return run.into_iter().collect();
+    }
     let is_known = call.words == "rollback" && !call.has("--adopt");
     let details = error.details().filter(|_| is_known && error.code() == Code::AdoptConfirmRequired);
     let Some(details) = details else { return Vec::new() };
@@ -52,5 +58,12 @@ mod tests {
         assert!(instead_of(calls[1], &refused(1)).is_empty());
         assert!(instead_of(&call, &Error::new(Code::NotFound, "no")).is_empty());
         assert!(instead_of(&Invocation::new("sync"), &refused(1)).is_empty());
+    }
+
+    #[test]
+    fn the_run_that_cannot_be_resumed_can_be_opened() {
+        let resume = Invocation::new("workflow resume").with("r1").flag("--retry");
+        let offers = instead_of(&resume, &Error::new(Code::NotFound, "no"));
+        assert!(matches!(&offers[..], [Action { does: crate::Does::Open(Place::Run(id)), .. }] if id == "r1"));
     }
 }
