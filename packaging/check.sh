@@ -15,6 +15,11 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do targets+=("$1") && shift; done
 [ "${#targets[@]}" -gt 0 ] ||
     targets=(x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 
+for target in "${targets[@]}"; do
+    rustc --print target-list | grep -xF -- "$target" >/dev/null ||
+        { echo "unknown target '$target': \`rustc --print target-list\` prints all" >&2; exit 2; }
+done
+
 skip() {
     echo "skipped: $target: $*"
     exit 0

@@ -140,7 +140,11 @@ try {
         await shown('nightly interrupted');
         await keys('z');
         await shown('nightly uncertain');
+        // Enter opens the error in the footer, which leads to the run.
+        await shown('the whole error');
         await keys('Enter');
+        await shown('check what the step did');
+        await keys('r');
         await shown('Did job do its work?');
         await keys('r');
         await question();
