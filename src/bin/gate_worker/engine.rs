@@ -66,7 +66,7 @@ fn prepare(
     mut model: InferenceModel,
     given: &[(OutletId, EngineTensor)],
     is_constant: impl Fn(&EngineTensor) -> bool,
-) -> TractResult<(Arc<RunnableModel<TypedFact, Box<dyn TypedOp>>>, TVec<TValue>)> {
+) -> TractResult<(Arc<TypedRunnableModel>, TVec<TValue>)> {
     let (mut places, mut inputs) = (Vec::new(), tvec![]);
     for (place, tensor) in given {
         if is_constant(tensor) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcpkg_base::disk;
+use mcpkg_base::sha256;
 use mcpkg_registry::trust::bundle::Bundle;
 use mcpkg_registry::trust::dsse;
 use mcpkg_registry::trust::sigstore::{Replaced, Root};
@@ -90,7 +90,7 @@ impl Authority {
                 "baseUrl": place,
                 "hashAlgorithm": "SHA2_256",
                 "publicKey": { "rawBytes": STANDARD.encode(&public), "keyDetails": "PKIX_ECDSA_P256_SHA_256", "validFor": valid },
-                "logId": { "keyId": STANDARD.encode(disk::sha256(&public)) },
+                "logId": { "keyId": STANDARD.encode(sha256::of(&public)) },
             })
         };
         let root = json!({
@@ -185,13 +185,13 @@ impl Authority {
         let mut data = vec![0, 0];
         data.extend(at);
         data.extend([0, 1]);
-        data.extend(disk::sha256(&self.key.subject_public_key_info()));
+        data.extend(sha256::of(self.key.subject_public_key_info()));
         data.extend(&(body.len() as u32).to_be_bytes()[1..]);
         data.extend(body);
         data.extend([0, 0]);
         let signature = self.certificates_log.sign(&data).expect("a signature");
         let mut promise = vec![0];
-        promise.extend(disk::sha256(&self.certificates_log.subject_public_key_info()));
+        promise.extend(sha256::of(self.certificates_log.subject_public_key_info()));
         promise.extend(at);
         promise.extend([0, 0, 4, 3]);
         promise.extend(sized(&signature));
@@ -205,7 +205,7 @@ impl Authority {
             lines(&STANDARD.encode(certificate))
         );
         let sha256 =
-            |bytes: &[u8]| json!({ "algorithm": "sha256", "value": mcpkg_base::hex::encode(&disk::sha256(bytes)) });
+            |bytes: &[u8]| json!({ "algorithm": "sha256", "value": mcpkg_base::hex::encode(&sha256::of(bytes)) });
         let body = json!({
             "apiVersion": "0.0.1",
             "kind": "dsse",
@@ -216,7 +216,7 @@ impl Authority {
             },
         })
         .to_string();
-        let id = disk::sha256(&self.log.subject_public_key_info());
+        let id = sha256::of(self.log.subject_public_key_info());
         // The fields in alphabetical order without spaces: RFC 8785.
         let promised = format!(
             r#"{{"body":"{}","integratedTime":{at},"logID":"{}","logIndex":0}}"#,
@@ -224,7 +224,7 @@ impl Authority {
             mcpkg_base::hex::encode(&id)
         );
         let promise = self.log.sign(promised.as_bytes()).expect("a signature");
-        let root = disk::sha256(&[&[0], body.as_bytes()].concat());
+        let root = sha256::of([&[0], body.as_bytes()].concat());
         let note = format!("log.example.com - 1\n1\n{}\n", STANDARD.encode(root));
         let signed = [&id[..4], &self.log.sign(note.as_bytes()).expect("a signature")].concat();
         json!({

@@ -200,7 +200,7 @@ fn a_bundle_with_parts_of_another_instance_does_not_count() {
 #[test]
 fn x2_a_bundle_over_the_hash_of_a_text_binds_no_archive() {
     let authority = Authority::new();
-    let sha256 = mcpkg_base::disk::sha256(subject().digest().as_bytes());
+    let sha256 = mcpkg_base::sha256::of(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     let bundle = authority.read(&authority.bundle(&Order::by_alice(&of_text)));
     assert_eq!(signer(&bundle), "github:alice");
