@@ -249,7 +249,7 @@ fn models_that_the_engine_would_get_wrong_are_refused_by_name() {
         (one(relu.clone(), 1 << 31), "version 2147483648"),
         (one(swish, 24), "Swish with an alpha other than 1"),
         (one(crd, 28), "SpaceToDepth with mode \"CRD\""),
-        (one(node("BitShift", &["x", "counts"], "y"), 28), "BitShift with shifts"),
+        (one(node("BitShift", &["x", "counts"], "y"), 28), "BitShift with shift counts"),
         ([one(relu.clone(), 13), function].concat(), "Relu, which the model itself defines"),
     ]
     .into_iter()

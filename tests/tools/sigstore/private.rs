@@ -47,7 +47,7 @@ fn a_workflow_is_named_by_its_file_and_its_reference() {
         assert_eq!(weigh(&bundle, &other).status, Status::Unverified, "{other}");
     }
     let bundle = authority.read(&authority.bundle(&Order { repository: Some("eve/kit"), ..order }));
-    assert!(refused(&bundle).contains("the repository 'eve/kit' called that workflow"), "{bundle:?}");
+    assert!(refused(&bundle).contains("the repository 'eve/kit' called it"), "{bundle:?}");
     let bundle = authority.read(&authority.bundle(&Order { repository: None, ..order }));
     assert!(refused(&bundle).contains("does not name the repository"), "{bundle:?}");
 }
