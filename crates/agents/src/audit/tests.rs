@@ -94,6 +94,8 @@ fn harmless_texts_stay_harmless_and_dangerous_ones_do_not() {
         ("agents/a.md", "---\nname: a\npermissionMode: bypassPermissions\n---\nx", &["permissions-off"]),
         ("a.md", "permissionMode: bypassPermissions", &[]),
         (".claude/commands/a.md", "---\nallowed-tools:\n  - Read\n  - Bash\n---\nx", &["allowed-bash"]),
+        (".cursor/cli.json", r#"{ "permissions": { "allow": ["Shell(*)"] } }"#, &["wide-permissions"]),
+        (".cursor/cli.json", r#"{ "permissions": { "allow": ["Shell(npm)"] } }"#, &[]),
     ] {
         assert_eq!(ids(&scan(path, text)), found, "{text}");
     }

@@ -34,7 +34,8 @@ pub static PERMISSIONS_WIDE: Rule = Rule {
     patterns: &[
         Pattern(
             &["bash", "*"],
-            r#""allow"\s*:\s*\[[^\]]*?("(?:Bash|Bash\(\*\)|Bash\(:\*\)|Bash\(\*:\*\)|\*|mcp__\*)")"#,
+            // `Shell` is Cursor's word.
+            r#""allow"\s*:\s*\[[^\]]*?("(?:Bash|(?:Bash|Shell)\((?:\*|:\*|\*:\*)\)|\*|mcp__\*)")"#,
         ),
         Pattern(&["autoapprove", "alwaysallow"], r#""(?:autoApprove|alwaysAllow)"\s*:\s*(?:true|\[\s*")"#),
         Pattern(&["enableall"], r#""enableAllProjectMcpServers"\s*:\s*true"#),
