@@ -341,6 +341,14 @@ fn applies() -> impl Strategy<Value = Applies> {
     ]
 }
 
+/// Returns the globs that a rule is written with. Exclusions are dropped, and reported, unless there is nothing else.
+fn written(globs: &[String]) -> Vec<String> {
+    let is_excluding = |glob: &&String| glob.starts_with('!');
+    let drops = !globs.iter().all(|glob| is_excluding(&glob));
+    let kept = globs.iter().filter(|glob| !(drops && is_excluding(glob)));
+    kept.map(|glob| glob.strip_prefix("./").unwrap_or(glob).to_owned()).collect()
+}
+
 fn module(name: usize) -> impl Strategy<Value = Module> {
     let fronts = vec![
         "",
@@ -420,9 +428,13 @@ proptest! {
                     let own = facts.scoped_rules.is_some_and(|own| own.folder == rules.folder);
                     prop_assert!(own || facts.also_reads.contains(&rules.folder), "{path} for {target:?}");
                     let expected = match &module.about.applies {
-                        Applies::Globs(globs) => Applies::Globs(
-                            globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob).to_owned()).collect(),
-                        ),
+                        Applies::Globs(globs) => {
+                            let kept = written(globs);
+                            let mut remarks = desired.remarks.iter().filter(|remark| remark.module_id == module.id);
+                            let is_reported = remarks.any(|remark| remark.said.contains("exclusion is dropped"));
+                            prop_assert!(kept.len() == globs.len() || is_reported, "{module:?}");
+                            Applies::Globs(kept)
+                        }
                         other => other.clone(),
                     };
                     let said = rules.format.applies(&output.bytes);
