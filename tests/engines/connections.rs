@@ -101,11 +101,14 @@ fn many_readers_at_once_stay_within_the_limit_of_connections() {
     project(&store);
     // psql's own connections are not counted, because the last one may be about to end.
     let open = || {
+        // Neither are the server's own workers, such as a vacuum.
         let ours =
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'";
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'psql'
+            AND backend_type = 'client backend'";
         world.query(ours).trim().parse::<u32>().expect("a number")
     };
-    eventually("the one that it was opened with is gone", || (open() == 1).then_some(()));
+    // After a while without work, the store may have none at all.
+    eventually("the one that it was opened with is gone", || (open() <= 1).then_some(()));
     let most = std::thread::scope(|scope| {
         let readers: Vec<_> = (0..64)
             .map(|_| {
