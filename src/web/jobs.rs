@@ -142,9 +142,16 @@ fn shown_job(console: &Console, session: &Session, job: &Job, status: StatusCode
             (true, body)
         }
     };
+    let place = run.map(Place::Run).or_else(|| match &state.outcome {
+        Some(Err(error)) => offers(job, error).into_iter().find_map(|offer| match offer.does {
+            Does::Open(place) => Some(place),
+            _ => None,
+        }),
+        _ => None,
+    });
     let body = html! {
         (body)
-        @if let Some(run) = run.and_then(|run| address::of(&Place::Run(run))) { p { a.action href=(run) { "Open the run" } } }
+        @if let Some(run) = place.as_ref().and_then(address::of) { p { a.action href=(run) { "Open the run" } } }
         @for draft in state.drafts.iter().filter_map(address::of) { p { a.action href=(draft) { "Open the draft" } } }
     };
     let at = reloads.then(String::new);
@@ -193,11 +200,11 @@ fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Mar
         div role="alert" {
             @if is_no { p { (shown(&error.to_string())) } } @else { (lines(&reply::error(error))) }
         }
-        @let offers = offers(job, error);
-        @if !offers.is_empty() && !console.only_reads(session) {
+        @let calls: Vec<Action> = offers(job, error).into_iter().filter(|offer| matches!(offer.does, Does::Call(_))).collect();
+        @if !calls.is_empty() && !console.only_reads(session) {
             form method="post" action={ "/job?id=" (job.id) } {
                 (secret(session))
-                @for offer in offers {
+                @for offer in calls {
                     button name="offer" value=(draw::key(&offer)) { (label(&offer.words())) } " "
                 }
             }
@@ -209,11 +216,9 @@ fn failed(console: &Console, session: &Session, error: &Error, job: &Job) -> Mar
     }
 }
 
-/// Returns the calls that the page of a failed operation offers instead. The page has a link to the run in any case.
+/// Returns what the page of a failed operation offers instead: calls as buttons, and a run as a link.
 fn offers(job: &Job, error: &Error) -> Vec<Action> {
-    let mut offers = job.origin.call.as_ref().map(|call| offers::instead_of(call, error)).unwrap_or_default();
-    offers.retain(|offer| matches!(offer.does, Does::Call(_)));
-    offers
+    job.origin.call.as_ref().map(|call| offers::instead_of(call, error)).unwrap_or_default()
 }
 
 /// Starts the call that the page of a failed operation offers under this key.

@@ -90,14 +90,22 @@ fn a_repository_of_documents_names_the_command_that_takes_them() {
     assert_eq!(follow(&scratch, &refused, THEIRS).status, 0);
 }
 
-/// Tests a source as a migration leaves it that comes from a version without a choice of files and without plugins.
+/// Tests a source in a database of an older version, which stored no choice of files and had no column for plugins.
 #[test]
 fn a_source_of_an_older_version_keeps_taking_all() {
     let upstream = kit();
     let scratch = with_kit(&upstream);
     let before = scratch.json(&["source", "show", "kit"])["items"].clone();
     let connection = rusqlite::Connection::open(scratch.db()).expect("the database opens");
-    connection.execute("UPDATE source SET choice = '{}', plugins = NULL", []).expect("the change");
+    connection
+        .execute_batch(
+            "UPDATE source SET choice = '{}';
+             ALTER TABLE source DROP COLUMN plugins;
+             DROP TABLE access_rule;
+             DELETE FROM refinery_schema_history WHERE version >= 22;
+             PRAGMA user_version = 21;",
+        )
+        .expect("the change");
     drop(connection);
     let shown = scratch.json(&["source", "show", "kit"]);
     assert_eq!((&shown["takes"], &shown["items"]), (&"all".into(), &before));

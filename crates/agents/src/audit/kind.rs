@@ -33,8 +33,8 @@ static SETTINGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let homes = Homes { home: PathBuf::new(), config: PathBuf::new(), xdg: PathBuf::new() };
     let mut names: BTreeSet<String> = OTHER_SETTINGS.map(str::to_owned).into();
     for agent in agents::ALL {
-        let users = [(agent.client.user_file)(&homes)];
-        names.extend(users.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_owned())));
+        let user_file = (agent.client.user_file)(&homes);
+        names.extend(user_file.file_name().map(|name| name.to_string_lossy().into_owned()));
         let projects = agent.servers.project.and_then(|file| file.rsplit('/').next());
         names.extend(projects.into_iter().chain(agent.client.other_file).map(str::to_owned));
         for file in agent.imports.kept.iter().filter(|file| file.kind != Kind::Ignore) {

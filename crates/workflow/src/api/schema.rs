@@ -135,7 +135,7 @@ impl<'d> Shape<'d> {
     }
 }
 
-/// The keywords of a schema. One pass finds them all: a lookup of each would hash two dozen names for every schema.
+/// The keywords of a schema. One pass finds them all: a lookup of each would hash more than a dozen names for every schema.
 #[derive(Default)]
 struct Keywords<'d> {
     description: Option<&'d Value>,
