@@ -14,8 +14,10 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
 };
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{SynchronizedUpdate, execute};
 
 use super::app::App;
 use super::draw;
@@ -57,9 +59,10 @@ impl Terminal {
         Ok(Self { inner, is_aside, has_mouse: false })
     }
 
+    /// Draws a frame. A frame is written in pieces, and the terminal is asked to show all of them at once.
     pub fn draw(&mut self, app: &mut App) -> Result<()> {
-        self.inner.draw(|frame| draw::draw(frame, app)).map_err(failed)?;
-        Ok(())
+        let drawn = stdout().sync_update(|_| self.inner.draw(|frame| draw::draw(frame, app)).map(drop));
+        drawn.and_then(|drawn| drawn).map_err(failed)
     }
 
     /// Redraws everything, after the size or the mouse mode changed.
@@ -126,6 +129,7 @@ fn enter() -> io::Result<()> {
 fn leave() {
     let _ = execute!(
         stdout(),
+        EndSynchronizedUpdate,
         DisableMouseCapture,
         DisableBracketedPaste,
         LeaveAlternateScreen,

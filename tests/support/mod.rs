@@ -37,7 +37,7 @@ pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;
 pub use scratch::{BINARY, Ran, Scratch};
 pub use seed::{cases, config, runs_all};
-pub use terminal::{Screen, at_a_terminal, screen, screen_at, shown_on, typed_after, typed_on};
+pub use terminal::{FRAME, Screen, at_a_terminal, screen, screen_at, shown_on, typed_after, typed_on};
 pub use upstream::{Upstream, skill};
 
 use std::io::Write;

@@ -109,11 +109,36 @@ fn spawned(command: &Command) -> Option<Child> {
 /// The maximum time that a test waits for a text on the screen.
 const SCREEN: Duration = Duration::from_secs(60);
 
+/// What a program writes before and after a frame that the terminal should show at once (mode 2026, "synchronized
+/// output").
+pub const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
+/// What a program has written to its terminal.
+struct Output {
+    /// What the terminal shows.
+    parser: vt100::Parser,
+    written: Vec<u8>,
+    /// How many bytes of `written` are on the screen: all but a frame that has not ended.
+    shown: usize,
+}
+
+impl Output {
+    fn write(&mut self, piece: &[u8]) {
+        self.written.extend_from_slice(piece);
+        let [begin, end] = FRAME.map(|mark| self.written.windows(mark.len()).rposition(|bytes| bytes == mark));
+        let until = begin.filter(|_| begin > end).unwrap_or(self.written.len());
+        if until > self.shown {
+            self.parser.process(&self.written[self.shown..until]);
+            self.shown = until;
+        }
+    }
+}
+
 /// A program that uses the whole screen of a terminal, such as the console, while the test sends it keys.
 pub struct Screen {
     child: Child,
     input: Option<ChildStdin>,
-    terminal: Arc<Mutex<(vt100::Parser, Vec<u8>)>>,
+    output: Arc<Mutex<Output>>,
     columns: u16,
 }
 
@@ -122,37 +147,36 @@ impl Screen {
     pub fn start((columns, rows): (u16, u16), command: &Command) -> Option<Self> {
         let mut child = spawned(&sized(columns, rows, command))?;
         let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
-        let terminal = Arc::new(Mutex::new((vt100::Parser::new(height, width, 0), Vec::new())));
-        let mut output = child.stdout.take().expect("an output");
-        let screen = Arc::clone(&terminal);
+        let parser = vt100::Parser::new(height, width, 0);
+        let output = Arc::new(Mutex::new(Output { parser, written: Vec::new(), shown: 0 }));
+        let (mut pipe, reader) = (child.stdout.take().expect("an output"), Arc::clone(&output));
         std::thread::spawn(move || {
             let mut piece = [0; 4096];
-            while let Ok(read @ 1..) = output.read(&mut piece) {
-                let mut screen = screen.lock().expect("the screen");
-                screen.0.process(&piece[..read]);
-                screen.1.extend_from_slice(&piece[..read]);
+            while let Ok(read @ 1..) = pipe.read(&mut piece) {
+                reader.lock().expect("the output").write(&piece[..read]);
             }
         });
         let input = child.stdin.take();
-        Some(Self { child, input, terminal, columns })
+        Some(Self { child, input, output, columns })
     }
 
     /// Returns the current text of the screen, one row per line.
     pub fn text(&self) -> String {
-        let screen = self.terminal.lock().expect("the screen");
-        let rows = screen.0.screen().rows(0, self.columns);
+        let output = self.output.lock().expect("the output");
+        let rows = output.parser.screen().rows(0, self.columns);
         rows.map(|row| row.trim_end().to_owned() + "\n").collect()
     }
 
     /// Returns the current screen with its colors as escape codes, from which a picture can be drawn.
     pub fn colored(&self) -> String {
-        let screen = self.terminal.lock().expect("the screen");
-        let (rows, columns) = screen.0.screen().size();
+        let output = self.output.lock().expect("the output");
+        let screen = output.parser.screen();
+        let (rows, columns) = screen.size();
         let mut text = String::new();
         for row in 0..rows.get() {
             let (mut line, mut now) = (String::new(), String::new());
             for column in 0..columns.get() {
-                let Some(cell) = screen.0.screen().cell(row, column) else { continue };
+                let Some(cell) = screen.cell(row, column) else { continue };
                 let mut codes: Vec<&str> = Vec::new();
                 codes.extend(cell.bold().then_some("1"));
                 codes.extend(cell.dim().then_some("2"));
@@ -176,7 +200,7 @@ impl Screen {
 
     /// Returns all bytes that the program has written.
     pub fn written(&self) -> Vec<u8> {
-        self.terminal.lock().expect("the screen").1.clone()
+        self.output.lock().expect("the output").written.clone()
     }
 
     /// Waits until the screen contains `awaited`, and returns the whole screen.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ratatui::crossterm::cursor::{Hide, MoveTo, MoveToColumn, MoveUp, Show};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::queue;
 use ratatui::crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::{SynchronizedUpdate, queue};
 use tokio_util::sync::CancellationToken;
 
 use super::super::output::{Output, size};
@@ -80,7 +80,6 @@ impl Canvas {
         let (columns, rows) = size(&stderr());
         // The last column stays empty: some terminals go to the next line when it is filled.
         let lines = list.lines(columns.saturating_sub(1), rows.saturating_sub(1));
-        self.erase()?;
         let mut text = StyledText::default();
         for (at, (style, line)) in lines.iter().enumerate() {
             let end = if at + 1 < lines.len() { "\n" } else { "" };
@@ -91,7 +90,8 @@ impl Canvas {
             };
             text = text.and(StyledText::styled(style, line.as_str())).then(end);
         }
-        self.write(output, &text)?;
+        // The list before is erased and this one written in one step, so that nothing flickers.
+        stderr().sync_update(|_| self.erase().and_then(|()| self.write(output, &text)))??;
         self.drawn = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         Ok(())
     }
