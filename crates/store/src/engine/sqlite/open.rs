@@ -270,7 +270,7 @@ fn create(path: &Path) -> Result<()> {
         let mut connection = connect::connect(&unfinished, Access::Writable, POOLED_CACHE, false)?;
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};")).map_err(failed)?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
-        schema::migrate(&mut connection, SCHEMA_VERSION, path)?;
+        schema::create(&mut connection, path)?;
         // Closing would do this too, but would not report a full disk.
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
         connection.close().map_err(|(_, error)| failed(error))?;

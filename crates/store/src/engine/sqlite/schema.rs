@@ -63,6 +63,11 @@ const MIGRATIONS: &[Migration] = migrations![
     "V023__rules" => "a0e2495b9a10859339fa9a82b5b06381f3d844714c3bdcbb3326ae7af4a32677",
 ];
 
+/// The schema after all migrations and their history, with which a new database starts. Replaying the migrations would be
+/// slow, because SQLite reads the whole schema again after each change of a table. A test compares the two, and writes
+/// this file if `UPDATE_DOCS` is set.
+const SCHEMA: &str = include_str!("../../../../../migrations/sqlite/schema.sql");
+
 /// The newest schema version that this program knows. A file stores its version in `user_version`.
 pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 
@@ -79,30 +84,43 @@ struct Object {
 /// Objects by type and name.
 type Objects = BTreeMap<(String, String), Object>;
 
+/// Creates the newest schema in an empty database that nobody else uses.
+pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<()> {
+    connection.execute_batch(&format!("BEGIN;\n{SCHEMA}COMMIT;")).map_err(failed)?;
+    store_version(connection)?;
+    check(connection, SCHEMA_VERSION, path)
+}
+
 /// Migrates the schema to `version`, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection).map_err(failed)?;
-    let is_upgraded = apply(connection, version).map_err(|error| {
-        match error.kind() {
-            refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
-                Error::new(
-                    Code::MigrationDiverged,
-                    format!("The database's migration history does not match this version of mcpkg: {error}"),
-                )
-                .hint("restore a backup, or use the version of mcpkg that wrote this file")
-            }
-            _ if is_full(&error) => full(),
-            _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
-        }
-        .with_source(error)
-    })?;
-    if is_upgraded {
-        let sql =
-            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-        connection.execute(sql, [UPGRADED_BY, env!("CARGO_PKG_VERSION")]).map_err(failed)?;
+    if apply(connection, version).map_err(upgrade_error)? {
+        store_version(connection)?;
     }
     // Check again: the history may claim migrations that were never applied.
     check(connection, version, path)
+}
+
+/// Stores the version of this mcpkg as the one that last changed the schema.
+fn store_version(connection: &Connection) -> Result<()> {
+    let sql = "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    connection.execute(sql, [UPGRADED_BY, env!("CARGO_PKG_VERSION")]).map_err(failed)?;
+    Ok(())
+}
+
+fn upgrade_error(error: refinery_core::Error) -> Error {
+    match error.kind() {
+        refinery_core::error::Kind::DivergentVersion(..) | refinery_core::error::Kind::MissingVersion(..) => {
+            Error::new(
+                Code::MigrationDiverged,
+                format!("The database's migration history does not match this version of mcpkg: {error}"),
+            )
+            .hint("restore a backup, or use the version of mcpkg that wrote this file")
+        }
+        _ if is_full(&error) => full(),
+        _ => Error::new(Code::Storage, format!("Cannot upgrade the database: {error}")).hint("nothing was changed"),
+    }
+    .with_source(error)
 }
 
 /// Whether a migration failed because the disk is full.
@@ -213,16 +231,16 @@ fn is_let_be(kind: &str, name: &str, object: &Object) -> bool {
 }
 
 fn fingerprint(objects: &Objects) -> String {
-    let mut hash = sha256::Hasher::new();
+    let mut all = Vec::new();
     let mut field = |text: &str| {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
+        all.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        all.extend_from_slice(text.as_bytes());
     };
     for ((kind, name), Object { table, sql }) in objects {
         [kind, name, table].into_iter().for_each(|text| field(text));
         field(sql.as_deref().unwrap_or("-"));
     }
-    mcpkg_base::hex::encode(&hash.finish())
+    sha256::hex(&all)
 }
 
 #[cfg(test)]
@@ -237,6 +255,62 @@ mod tests {
         migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
         let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
         assert_eq!(version, SCHEMA_VERSION, "the last migration sets it");
+    }
+
+    /// Returns the text of `schema.sql`.
+    fn text() -> String {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
+        let all = |sql: &str| -> Vec<String> {
+            let mut statement = connection.prepare(sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(|text| text.unwrap()).collect()
+        };
+        // SQLite creates `sqlite_sequence`, and a virtual table creates what it needs.
+        let statements = all(r"
+            SELECT trim(sql) || ';' FROM sqlite_schema AS object
+            WHERE sql IS NOT NULL AND name <> 'sqlite_sequence' AND NOT EXISTS (
+              SELECT 1 FROM sqlite_schema AS virtual
+              WHERE virtual.sql LIKE 'CREATE VIRTUAL TABLE%' AND object.name LIKE virtual.name || '\_%' ESCAPE '\'
+            )
+            ORDER BY rowid");
+        let history = all("
+            SELECT format('  (%d, %Q, strftime(''%%Y-%%m-%%dT%%H:%%M:%%SZ'', ''now''), %Q)', version, name, checksum)
+            FROM refinery_schema_history ORDER BY version");
+        format!(
+            "-- The schema after all migrations, with which a new database starts. Generated from them.\n\n{}\n\n\
+             INSERT INTO setting (key, value) VALUES ('generation', lower(hex(randomblob(16))));\n\n\
+             INSERT INTO refinery_schema_history (version, name, applied_on, checksum) VALUES\n{};\n\n\
+             PRAGMA user_version = {SCHEMA_VERSION};\n",
+            statements.join("\n\n"),
+            history.join(",\n")
+        )
+    }
+
+    #[test]
+    fn a_new_database_is_what_the_migrations_give() {
+        let text = text();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite/schema.sql");
+            return std::fs::write(file, text).unwrap();
+        }
+        assert_eq!(SCHEMA, text, "UPDATE_DOCS=1 writes it");
+        let [mut created, mut migrated] = [(); 2].map(|()| Connection::open_in_memory().unwrap());
+        create(&mut created, Path::new("x")).unwrap();
+        migrate(&mut migrated, SCHEMA_VERSION, Path::new("x")).unwrap();
+        assert_eq!(objects(&created).unwrap(), objects(&migrated).unwrap());
+        let rest = |connection: &Connection| -> Vec<String> {
+            let text = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).unwrap();
+            let tables = objects(connection).unwrap().into_keys().filter(|(kind, _)| kind == "table");
+            let rows = tables.map(|(_, name)| text(&format!("SELECT '{name}: ' || count(*) FROM {name}")));
+            rows.chain([
+                text("SELECT group_concat(version || name || checksum) FROM refinery_schema_history"),
+                text("SELECT group_concat(key) FROM (SELECT key FROM setting ORDER BY key)"),
+                text("SELECT 'version ' || user_version FROM pragma_user_version"),
+            ])
+            .collect()
+        };
+        assert_eq!(rest(&created), rest(&migrated));
+        assert!(!apply(&mut created, SCHEMA_VERSION).unwrap(), "no migration is missing");
     }
 
     #[test]
