@@ -37,27 +37,27 @@ const ZSH_AUTOLOADED: &str = r#"
 if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;
 
-/// Returns the two commands for the clap tree.
-pub(super) fn commands() -> [Command; 2] {
-    let completions = Command::new("completions")
+pub(super) fn completions_command() -> Command {
+    let command = Command::new("completions")
         .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to print the script for"));
-    let man = Command::new("man").arg(
+    let notes = "In bash, zsh and fish, the script also completes names from the database.";
+    let examples = [
+        "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",
+        "mcpkg completions zsh > ~/.zfunc/_mcpkg",
+        "mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish",
+    ];
+    help::finished(command, "Print a shell's completion script", &["completions"], notes, &examples)
+}
+
+pub(super) fn man_command() -> Command {
+    let command = Command::new("man").arg(
         Arg::new("folder")
             .required(true)
             .value_name("DIR")
             .value_parser(value_parser!(PathBuf))
             .help("Folder to write the man pages to"),
     );
-    let notes = "In bash, zsh and fish, the script also completes names from the database.";
-    let of_shells = [
-        "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",
-        "mcpkg completions zsh > ~/.zfunc/_mcpkg",
-        "mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish",
-    ];
-    [
-        help::finished(completions, "Print a shell's completion script", &["completions"], notes, &of_shells),
-        help::finished(man, "Write the man pages to a folder", &["man"], "", &["mcpkg man ~/.local/share/man/man1"]),
-    ]
+    help::finished(command, "Write the man pages to a folder", &["man"], "", &["mcpkg man ~/.local/share/man/man1"])
 }
 
 /// Runs `mcpkg completions`; `tree` is the whole command line.

@@ -58,7 +58,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
     // Errors and help come from the complete clap tree, because it also knows the flags of other commands.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
-    let whole = |_| {
+    let whole = |error: clap::Error| {
+        if error.kind() == clap::error::ErrorKind::DisplayVersion {
+            return Err(error);
+        }
         let width = Output::of_unparsed(&arguments).width().min(help::WIDEST);
         command().term_width(width.into()).try_get_matches_from(&arguments)
     };

@@ -20,8 +20,21 @@ pub(super) fn of_line(words: &[OsString]) -> Command {
     grown(&|name| words.iter().any(|word| word == name))
 }
 
-/// Returns the command line with the groups and operations whose names `named` accepts. Other commands, such as
-/// `serve`, are always included.
+/// The names of a command, and the function that builds it.
+type Other = (&'static [&'static str], fn() -> Command);
+
+/// The commands that are not operations, with their names and aliases.
+const OTHERS: [Other; 7] = [
+    (&["serve", "start"], serve::command),
+    (&["console", "ui"], console::command),
+    (&["demo"], demo::command),
+    (&["version"], version::command),
+    (&["help"], help::command),
+    (&["completions"], generate::completions_command),
+    (&["man"], generate::man_command),
+];
+
+/// Returns the command line with the commands whose names `named` accepts.
 fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     let root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))
@@ -31,8 +44,8 @@ fn grown(named: &dyn Fn(&str) -> bool) -> Command {
         .disable_help_subcommand(true)
         .args(globals::args())
         .arg(help::flag());
-    let others = [serve::command(), console::command(), demo::command(), version::command(), help::command()];
-    branches(help::of_root(root), &[], named).subcommands(others.into_iter().chain(generate::commands()))
+    let others = OTHERS.into_iter().filter(|(names, _)| names.iter().any(|name| named(name)));
+    branches(help::of_root(root), &[], named).subcommands(others.map(|(_, command)| command()))
 }
 
 /// Adds the subcommands below `path`: first the groups, then the operations.

@@ -1,5 +1,7 @@
 //! Shows the global options in help texts.
 
+use std::sync::LazyLock;
+
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command};
 
@@ -24,8 +26,8 @@ pub(crate) fn flag() -> Arg {
         .help("Print help: a summary with -h, everything with --help")
 }
 
-/// Returns the names of the global options, several per line.
-pub(super) fn in_short() -> String {
+/// The names of the global options, several per line. The help of each command contains them.
+pub(super) static IN_SHORT: LazyLock<String> = LazyLock::new(|| {
     let style = header();
     let options = globals::args().into_iter().chain([flag()]).map(|option| {
         let short = option.get_short().map_or(String::new(), |short| format!("-{short}, "));
@@ -40,7 +42,7 @@ pub(super) fn in_short() -> String {
         }
     }
     format!("{style}{GLOBALS}{style:#} (`mcpkg help options` explains them)\n{}", lines.join("\n"))
-}
+});
 
 /// Returns the global options with their descriptions, one per line.
 pub fn options(width: u16) -> StyledStr {

@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 
 use super::HEADINGS;
-use super::options::in_short;
+use super::options::IN_SHORT;
 use super::page::header;
 use super::topics;
 use mcpkg_core::op::{Names, first_clause};
@@ -65,7 +65,7 @@ pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str
     let few = &examples[..examples.len().min(FEW)];
     let more = format!("Full help: `mcpkg {path} --help`\nGlobal options: `mcpkg help options`");
     let short = paragraphs([shown(few), more]);
-    let long = paragraphs([notes.to_owned(), shown(examples), in_short()]);
+    let long = paragraphs([notes.to_owned(), shown(examples), IN_SHORT.clone()]);
     with_about(command, about).after_help(short).after_long_help(long)
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command
     let path = path.join(" ");
     let more = format!("Help for a command: `mcpkg help {path} COMMAND`");
     let short = format!("{more}\nGlobal options: `mcpkg help options`");
-    with_about(command, about).after_help(short).after_long_help(paragraphs([more, in_short()]))
+    with_about(command, about).after_help(short).after_long_help(paragraphs([more, IN_SHORT.clone()]))
 }
 
 fn with_about(command: Command, about: &str) -> Command {
