@@ -21,7 +21,7 @@ pub fn client(place: &Place) -> Client {
     Client::modern_with(with_git_of(place).arg("serve"), extension())
 }
 
-/// Returns a place with a git source, and a git that answers only once the file `go` exists.
+/// Returns a place with a git source, and a git that answers only once the file `go` exists, or the place is gone.
 fn slow() -> Place {
     slow_on(Scratch::new())
 }
@@ -30,8 +30,10 @@ fn slow() -> Place {
 pub fn slow_on(scratch: Scratch) -> Place {
     let place = Place::on(scratch).and_git_source(&["codex: project"]);
     let git = finds("git").expect("git").display().to_string();
-    let go = place.scratch.path().join("go").display().to_string();
-    let script = format!("#!/bin/sh\nwhile [ ! -e '{go}' ]; do sleep 0.05; done\nexec '{git}' \"$@\"\n");
+    let there = place.scratch.path().display().to_string();
+    let script = format!(
+        "#!/bin/sh\nwhile [ -e '{there}' ] && [ ! -e '{there}/go' ]; do sleep 0.05; done\nexec '{git}' \"$@\"\n"
+    );
     let shim = place.write("bin/git", script);
     std::fs::set_permissions(shim, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     place

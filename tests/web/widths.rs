@@ -38,9 +38,11 @@ fn no_page_and_no_list_is_wider_than_the_screen() {
     });
     assert!(kinds["/list"] > 10, "{kinds:?}");
     let mut wide = Vec::new();
-    for address in &addresses {
+    for (at, address) in addresses.iter().enumerate() {
         chromium.open(address);
-        for width in WIDTHS {
+        // By default, each page is drawn in two of the widths, in turn.
+        let is_in_turn = |(n, _): &(usize, u32)| n % 3 == at % 3 || runs_all();
+        for (_, width) in WIDTHS.into_iter().enumerate().filter(is_in_turn) {
             chromium.size(width, 800);
             let found = chromium.run(
                 "const lists = [...document.querySelectorAll('.rows')].map((list) => list.scrollWidth - list.clientWidth);
