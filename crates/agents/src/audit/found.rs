@@ -1,6 +1,6 @@
 //! Collects the findings in one text.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::rules::Rule;
@@ -43,15 +43,23 @@ pub(super) struct Found<'t> {
     /// The offset of the first byte of each line.
     lines: Vec<usize>,
     seen: HashSet<(&'static str, usize)>,
-    counts: BTreeMap<&'static str, usize>,
+    of_rules: Vec<OfRule>,
     findings: Vec<(usize, Finding)>,
+}
+
+/// What a rule has found so far.
+struct OfRule {
+    id: &'static str,
+    count: usize,
+    /// The last line with a finding. A text may be one line with millions of reasons for it.
+    line: Range<usize>,
 }
 
 impl<'t> Found<'t> {
     pub(super) fn new(path: &'t str, text: &'t str) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
         let lines = std::iter::once(0).chain(ends).collect();
-        Self { path, text, lines, seen: HashSet::new(), counts: BTreeMap::new(), findings: Vec::new() }
+        Self { path, text, lines, seen: HashSet::new(), of_rules: Vec::new(), findings: Vec::new() }
     }
 
     /// Returns the number of the line that contains an offset, counted from 0.
@@ -77,12 +85,21 @@ impl<'t> Found<'t> {
 
     /// Adds a finding that is shown with up to `around` bytes of the text on each side.
     pub(super) fn add_with(&mut self, rule: &'static Rule, range: Range<usize>, around: usize) {
-        let line = self.line_of(range.start);
-        let count = self.counts.entry(rule.id).or_default();
-        if *count >= MOST || !self.seen.insert((rule.id, line)) {
+        let at = self.of_rules.iter().position(|of_rule| of_rule.id == rule.id).unwrap_or_else(|| {
+            self.of_rules.push(OfRule { id: rule.id, count: 0, line: 0..0 });
+            self.of_rules.len() - 1
+        });
+        let of_rule = &self.of_rules[at];
+        if of_rule.count >= MOST || of_rule.line.contains(&range.start) {
             return;
         }
-        *count += 1;
+        let line = self.line_of(range.start);
+        let is_first = self.seen.insert((rule.id, line));
+        self.of_rules[at].line = self.start_of(line)..self.end_of(line);
+        if !is_first {
+            return;
+        }
+        self.of_rules[at].count += 1;
         let start = self.text.floor_char_boundary(range.start);
         let lines = self.lines[line]..self.end_of(self.line_of(range.end.saturating_sub(1).max(start)));
         let shown = self.text.floor_char_boundary(start.saturating_sub(around).max(lines.start))

@@ -138,3 +138,14 @@ fn large_hostile_texts_are_audited_in_bounded_time() {
         assert!(found > 0 && start.elapsed() < Duration::from_secs(120), "{found} {:?}", start.elapsed());
     }
 }
+
+#[test]
+fn a_line_of_millions_of_hidden_characters_is_one_finding_of_each_rule() {
+    let text = "\0\u{202e}\u{200b}".repeat(1 << 20);
+    let found = scan("SKILL.md", &text);
+    let places: Vec<_> = found.iter().map(|finding| (finding.rule.id, finding.place)).collect();
+    let first = [("control-characters", 1), ("bidi", 2), ("zero-width", 3)];
+    assert_eq!(places, first.map(|(rule, column)| (rule, Some((1, column)))));
+    let lines = scan("SKILL.md", &"\0\0\n".repeat(1000));
+    assert_eq!(lines.len(), 100, "of a rule, the first lines are reported");
+}
