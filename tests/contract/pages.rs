@@ -15,7 +15,7 @@ fn root() -> &'static Path {
 }
 
 /// Returns the paths of all files with this ending below a folder, relative to the repository.
-fn files(folder: &str, ending: &str) -> Vec<String> {
+pub(super) fn files(folder: &str, ending: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
@@ -39,7 +39,7 @@ pub(super) fn pages() -> Vec<(String, String)> {
     names.into_iter().map(|name| (read(&name), name)).map(|(text, name)| (name, text)).collect()
 }
 
-fn read(page: &str) -> String {
+pub(super) fn read(page: &str) -> String {
     std::fs::read_to_string(root().join(page)).expect("a page")
 }
 

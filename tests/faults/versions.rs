@@ -266,6 +266,9 @@ fn f18_a_clock_before_1970_or_after_9999_stops_nothing() {
             ran.stdout
         };
         let (name, backups) = (format!("n{n}"), format!("backups{n}"));
+        let new = format!("new{n}.db");
+        run(&["--db", &new, "init"]);
+        run(&["--db", &new, "check", "--deep"]);
         run(&["prompt", "create", &name, "x"]);
         run(&["prompt", "update", &name, "--content=y"]);
         assert_eq!(run(&["prompt", "show", &name]), "y");

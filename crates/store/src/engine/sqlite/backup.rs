@@ -124,7 +124,7 @@ pub(in crate::engine) fn publish(
 /// Creates the tables of the newest schema in an empty file.
 pub(in crate::engine) fn make_tables(connection: &mut Connection, path: &Path) -> Result<()> {
     connection.execute_batch(&format!("PRAGMA application_id = {};", open::APPLICATION_ID)).map_err(failed)?;
-    schema::migrate(connection, schema::SCHEMA_VERSION, path)
+    schema::create(connection, path)
 }
 
 /// A backup that was copied, migrated and checked, ready to replace the database. Dropping it removes its scratch folder.

@@ -1,4 +1,4 @@
-//! Checks that a file has exactly the schema of its version, and migrates the schema.
+//! Creates and migrates the schema, and checks that a file has exactly the schema of its version.
 //!
 //! A foreign trigger, view or table could change what a statement does, or show something that was not stored. So all objects
 //! are compared before any statement runs. In addition, connections run no triggers and no views, and cannot write the schema
@@ -84,10 +84,12 @@ struct Object {
 /// Objects by type and name.
 type Objects = BTreeMap<(String, String), Object>;
 
-/// Creates the newest schema in an empty database that nobody else uses.
+/// Creates the newest schema in an empty database, in one transaction.
 pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<()> {
-    connection.execute_batch(&format!("BEGIN;\n{SCHEMA}COMMIT;")).map_err(failed)?;
-    store_version(connection)?;
+    let transaction = connection.transaction().map_err(failed)?;
+    transaction.execute_batch(SCHEMA).map_err(failed)?;
+    record_program_version(&transaction)?;
+    transaction.commit().map_err(failed)?;
     check(connection, SCHEMA_VERSION, path)
 }
 
@@ -95,14 +97,14 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<()> {
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection).map_err(failed)?;
     if apply(connection, version).map_err(upgrade_error)? {
-        store_version(connection)?;
+        record_program_version(connection)?;
     }
     // Check again: the history may claim migrations that were never applied.
     check(connection, version, path)
 }
 
 /// Stores the version of this mcpkg as the one that last changed the schema.
-fn store_version(connection: &Connection) -> Result<()> {
+fn record_program_version(connection: &Connection) -> Result<()> {
     let sql = "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     connection.execute(sql, [UPGRADED_BY, env!("CARGO_PKG_VERSION")]).map_err(failed)?;
     Ok(())
@@ -260,7 +262,8 @@ mod tests {
     /// Returns the text of `schema.sql`.
     fn text() -> String {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
+        functions::register(&connection).unwrap();
+        apply(&mut connection, SCHEMA_VERSION).unwrap();
         let all = |sql: &str| -> Vec<String> {
             let mut statement = connection.prepare(sql).unwrap();
             statement.query_map([], |row| row.get(0)).unwrap().map(|text| text.unwrap()).collect()
@@ -273,8 +276,9 @@ mod tests {
               WHERE virtual.sql LIKE 'CREATE VIRTUAL TABLE%' AND object.name LIKE virtual.name || '\_%' ESCAPE '\'
             )
             ORDER BY rowid");
+        // The times are constants: SQL reads no clock, and nobody reads the times.
         let history = all("
-            SELECT format('  (%d, %Q, strftime(''%%Y-%%m-%%dT%%H:%%M:%%SZ'', ''now''), %Q)', version, name, checksum)
+            SELECT format('  (%d, %Q, ''1970-01-01T00:00:00Z'', %Q)', version, name, checksum)
             FROM refinery_schema_history ORDER BY version");
         format!(
             "-- The schema after all migrations, with which a new database starts. Generated from them.\n\n{}\n\n\
@@ -334,7 +338,7 @@ mod tests {
             ("CREATE VIRTUAL TABLE _litestream_seq USING fts5 (a)", "`_litestream_seq"),
         ] {
             let mut connection = Connection::open_in_memory().unwrap();
-            migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
+            create(&mut connection, Path::new("x")).unwrap();
             connection.execute_batch(change).unwrap();
             let error = check(&connection, SCHEMA_VERSION, Path::new("x")).unwrap_err();
             assert_eq!(error.code(), Code::ForeignDatabase);
@@ -345,7 +349,7 @@ mod tests {
     #[test]
     fn tables_of_litestream_and_analyze_are_accepted() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
+        create(&mut connection, Path::new("x")).unwrap();
         connection
             .execute_batch("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER UNIQUE); ANALYZE;")
             .unwrap();
