@@ -34,6 +34,8 @@ pub struct Terminal {
     /// Set while another program, such as an editor, uses the terminal. The key thread must then read no keys.
     is_aside: Arc<AtomicBool>,
     has_mouse: bool,
+    /// Set if the next frame must draw everything.
+    needs_clear: bool,
 }
 
 impl Terminal {
@@ -56,31 +58,31 @@ impl Terminal {
         let sender = messages.clone();
         let ended = move || drop(sender.send(Message::Ended));
         let _ = platform::on_signal(&mcpkg_base::process::ending(), "signals", ended);
-        Ok(Self { inner, is_aside, has_mouse: false })
+        Ok(Self { inner, is_aside, has_mouse: false, needs_clear: false })
     }
 
     /// Draws a frame. A frame is written in pieces, and the terminal is asked to show all of them at once.
     pub fn draw(&mut self, app: &mut App) -> Result<()> {
-        let drawn = stdout().sync_update(|_| self.inner.draw(|frame| draw::draw(frame, app)).map(drop));
-        drawn.and_then(|drawn| drawn).map_err(failed)
+        let drawn = stdout().sync_update(|_| {
+            if std::mem::take(&mut self.needs_clear) {
+                // `Terminal::clear` would first ask the terminal where the cursor is, and the key thread could take the
+                // answer.
+                let size = self.inner.size()?;
+                self.inner.resize(size.into())?;
+            }
+            self.inner.draw(|frame| draw::draw(frame, app)).map(drop)
+        });
+        drawn.flatten().map_err(failed)
     }
 
-    /// Redraws everything, after the size or the mouse mode changed.
+    /// Lets the next frame draw everything, after the size or the mouse mode changed.
     pub fn refresh(&mut self, has_mouse: bool) -> Result<()> {
-        self.has_mouse = has_mouse;
+        (self.has_mouse, self.needs_clear) = (has_mouse, true);
         match has_mouse {
             true => execute!(stdout(), EnableMouseCapture),
             false => execute!(stdout(), DisableMouseCapture),
         }
-        .and_then(|()| self.clear())
         .map_err(failed)
-    }
-
-    /// Clears the screen, so that the next frame draws everything. `Terminal::clear` would first ask the terminal where
-    /// the cursor is, and the key thread could take the answer.
-    fn clear(&mut self) -> io::Result<()> {
-        let size = self.inner.size()?;
-        self.inner.resize(size.into())
     }
 
     /// Gives the terminal to `work`, such as an editor, and takes it back afterwards.
@@ -95,7 +97,7 @@ impl Terminal {
             execute!(stdout(), EnableMouseCapture).map_err(failed)?;
         }
         self.is_aside.store(false, Ordering::SeqCst);
-        self.clear().map_err(failed)?;
+        self.needs_clear = true;
         Ok(done)
     }
 
@@ -129,6 +131,7 @@ fn enter() -> io::Result<()> {
 fn leave() {
     let _ = execute!(
         stdout(),
+        // A panic may have interrupted a frame.
         EndSynchronizedUpdate,
         DisableMouseCapture,
         DisableBracketedPaste,

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{NO_SCRIPT, USUAL};
-use crate::support::{FRAME, Scratch, Screen, morning, screen, skipped};
+use crate::support::{Scratch, Screen, morning, skipped};
 
 const ENTERS: &str = "\u{1b}[?1049h";
 const LEAVES: &str = "\u{1b}[?1049l";
@@ -70,20 +70,15 @@ const RUNS: &str = "bash -c 'echo $$ > pid; exec \"$0\" console --ascii' \"$0\""
 #[test]
 fn each_frame_is_shown_at_once() {
     let scratch = scratch();
-    let Some(mut console) = super::console(&scratch, &[]) else { return };
-    console.wait("nothing waits for you");
-    console.keys("3");
-    console.wait("Look for missing tests");
-    console.keys("\u{3}");
-    console.wait_until(|text| !text.contains("Look for missing tests"), "the shell's screen");
-    let written = String::from_utf8_lossy(&console.written()).into_owned();
-    let [begin, end] = FRAME.map(|mark| str::from_utf8(mark).expect("a mark"));
-    let (_, frames) = written.split_once(ENTERS).expect("it takes the screen");
-    let (frames, _) = frames.split_once(LEAVES).expect("it leaves the screen");
-    assert!(frames.matches(begin).count() >= 2, "{frames:?}");
-    let outside: String =
-        frames.split(begin).map(|part| part.split_once(end).map_or(part, |(_, after)| after)).collect();
-    assert!(screen(USUAL, &outside).concat().trim().is_empty(), "text outside of a frame: {outside:?}");
+    let Some(mut screen) = super::console(&scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("3");
+    screen.wait("Look for missing tests");
+    let before = screen.text();
+    screen.resize((70, 20));
+    screen.wait_until(|text| *text != before && text.contains("Look for missing tests"), "the screen of the new size");
+    screen.keys("\u{3}");
+    screen.assert_frames();
 }
 
 #[test]

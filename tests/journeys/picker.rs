@@ -102,6 +102,21 @@ fn unticked_items_are_left_out_and_the_command_for_the_choice_is_shown() {
 }
 
 #[test]
+fn each_list_is_shown_at_once() {
+    let ground = ground();
+    let Some(mut screen) = start(&ground, &UP) else { return };
+    screen.wait("enter: go on");
+    screen.keys(DOWN);
+    screen.wait_until(|text| !text.contains("> [x] + 1 skill"), "the next row");
+    let before = screen.text();
+    screen.resize((70, 40));
+    screen.wait_until(|text| *text != before && text.contains("enter: go on"), "the list of the new size");
+    screen.keys("\u{1b}");
+    screen.wait("Not confirmed");
+    screen.assert_frames();
+}
+
+#[test]
 fn leaving_writes_nothing() {
     let ground = ground();
     with_server(&ground);

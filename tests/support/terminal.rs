@@ -111,7 +111,7 @@ const SCREEN: Duration = Duration::from_secs(60);
 
 /// What a program writes before and after a frame that the terminal should show at once (mode 2026, "synchronized
 /// output").
-pub const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
 
 /// What a program has written to its terminal.
 struct Output {
@@ -201,6 +201,31 @@ impl Screen {
     /// Returns all bytes that the program has written.
     pub fn written(&self) -> Vec<u8> {
         self.output.lock().expect("the output").written.clone()
+    }
+
+    /// Changes the size of the terminal.
+    pub fn resize(&mut self, (columns, rows): (u16, u16)) {
+        let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
+        self.output.lock().expect("the output").parser.screen_mut().set_size(height, width);
+        self.columns = columns;
+        let terminal = format!("/proc/{}/fd/0", self.program());
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let status = Command::new("stty").args(["-F", &terminal, "columns", &columns, "rows", &rows]).status();
+        assert!(status.expect("stty starts").success(), "it is resized");
+    }
+
+    /// Checks that the program wrote several frames, and nothing between them that shows on the screen.
+    #[track_caller]
+    pub fn assert_frames(&self) {
+        let written = String::from_utf8_lossy(&self.written()).into_owned();
+        let [begin, end] = FRAME.map(|mark| str::from_utf8(mark).expect("a mark"));
+        let (first, last) = (written.find(begin).expect("a frame"), written.rfind(end).expect("an end"));
+        let frames: Vec<&str> = written[first..last].split(begin).skip(1).collect();
+        assert!(frames.len() >= 2, "{written:?}");
+        let between: String = frames.iter().filter_map(|frame| frame.split_once(end)).map(|(_, after)| after).collect();
+        let is_blank = screen((80, 24), &between).concat().trim().is_empty();
+        let clears = ["\u{1b}[2J", "\u{1b}[J", "\u{1b}[K"].iter().any(|clear| between.contains(clear));
+        assert!(is_blank && !clears, "outside of a frame: {between:?}");
     }
 
     /// Waits until the screen contains `awaited`, and returns the whole screen.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::cursor::{Hide, MoveTo, MoveToColumn, MoveUp, Show};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{Clear, ClearType, EndSynchronizedUpdate, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{SynchronizedUpdate, queue};
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Canvas {
     /// The number of lines that are drawn now.
     drawn: u16,
+    /// Set if the terminal has another size than when the list was drawn.
+    is_resized: bool,
     events: Receiver<io::Result<Event>>,
     /// Ends the thread that reads the events.
     is_closed: Arc<AtomicBool>,
@@ -35,7 +37,7 @@ impl Canvas {
         enable_raw_mode().map_err(failed)?;
         let (sender, events) = channel();
         let is_closed = Arc::new(AtomicBool::new(false));
-        let canvas = Self { drawn: 0, events, is_closed: is_closed.clone() };
+        let canvas = Self { drawn: 0, is_resized: false, events, is_closed: is_closed.clone() };
         thread::spawn(move || read(&sender, &is_closed));
         queue!(stderr(), Hide).map_err(failed)?;
         Ok(canvas)
@@ -49,7 +51,7 @@ impl Canvas {
         cancelled: &CancellationToken,
     ) -> Result<Done> {
         loop {
-            self.draw(output, list).map_err(failed)?;
+            self.draw(output, list, above).map_err(failed)?;
             let event = loop {
                 match self.events.recv_timeout(LOOK) {
                     _ if cancelled.is_cancelled() => return Ok(Done::Cancelled),
@@ -64,19 +66,14 @@ impl Canvas {
                         return Ok(done);
                     }
                 }
-                // The terminal may have wrapped the lines differently, so their position is unknown.
-                Event::Resize(columns, _) => {
-                    queue!(stderr(), Clear(ClearType::All), MoveTo(0, 0)).map_err(failed)?;
-                    self.drawn = 0;
-                    // Raw mode needs a carriage return for each line.
-                    self.write(output, &above.rows(columns, true).0).map_err(failed)?;
-                }
+                Event::Resize(..) => self.is_resized = true,
                 _ => {}
             }
         }
     }
 
-    fn draw(&mut self, output: &Output, list: &mut List) -> io::Result<()> {
+    /// Replaces the list in one frame, so that nothing flickers.
+    fn draw(&mut self, output: &Output, list: &mut List, above: &Lines) -> io::Result<()> {
         let (columns, rows) = size(&stderr());
         // The last column stays empty: some terminals go to the next line when it is filled.
         let lines = list.lines(columns.saturating_sub(1), rows.saturating_sub(1));
@@ -90,14 +87,24 @@ impl Canvas {
             };
             text = text.and(StyledText::styled(style, line.as_str())).then(end);
         }
-        // The list before is erased and this one written in one step, so that nothing flickers.
-        stderr().sync_update(|_| self.erase().and_then(|()| self.write(output, &text)))??;
+        let written = stderr().sync_update(|_| {
+            if std::mem::take(&mut self.is_resized) {
+                // The terminal may have wrapped the lines differently, so their position is unknown.
+                queue!(stderr(), Clear(ClearType::All), MoveTo(0, 0))?;
+                self.drawn = 0;
+                self.write(output, &above.rows(columns, true).0)?;
+            }
+            self.erase()?;
+            self.write(output, &text)
+        });
+        written.flatten()?;
         self.drawn = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         Ok(())
     }
 
     fn write(&self, output: &Output, text: &StyledText) -> io::Result<()> {
         let mut stderr = stderr().lock();
+        // Raw mode needs a carriage return for each line.
         stderr.write_all(output.colored(text).replace('\n', "\r\n").as_bytes())?;
         stderr.flush()
     }
@@ -133,6 +140,8 @@ fn read(events: &Sender<io::Result<Event>>, is_closed: &AtomicBool) {
 impl Drop for Canvas {
     fn drop(&mut self) {
         self.is_closed.store(true, Ordering::SeqCst);
+        // A panic may have interrupted a frame.
+        let _ = queue!(stderr(), EndSynchronizedUpdate);
         let _ = self.erase();
         let _ = queue!(stderr(), Show);
         let _ = stderr().flush();
