@@ -337,3 +337,16 @@ fn an_import_is_undone_except_for_what_has_no_history() {
     assert_ne!(scratch.run(&["prompt", "show", "fix"]).status, 0);
     scratch.ok(&["mcp", "show", "docs"]);
 }
+
+#[test]
+fn an_undo_that_changed_nothing_says_so_when_it_is_undone() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "draft", "Draft."]);
+    scratch.ok(&["prompt", "delete", "draft"]);
+    let newest = || scratch.json(&["events", "--limit", "1"])["events"][0]["seq"].as_i64().expect("a number");
+    let deleted = newest();
+    let (status, done) = undo(&scratch, &[&(deleted - 1).to_string(), &deleted.to_string(), "--yes"]);
+    assert_eq!(status, 0, "{done:#}");
+    let (status, again) = undo(&scratch, &[&newest().to_string(), "--dry-run"]);
+    assert_eq!((status, lines(&again)), (3, vec![format!("out: {}-{deleted}: it changed nothing", deleted - 1)]));
+}

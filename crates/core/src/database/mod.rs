@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-use crate::op::{Domain, Entry};
+use crate::op::{Domain, Entry, Undo};
 use mcpkg_store::{events as events_table, holders, tasks};
 
 /// The group of the operations on the database, which are not offered to agents.
@@ -32,6 +32,7 @@ pub static DOMAIN: Domain = Domain {
     operations: &[OPS],
     commands: &[("limit", "Show and set how many rows tables keep, and for how long")],
     resources: &[resource::RESOURCES],
+    undo: Undo { lasting: &[("undo", "it changed nothing")], ..Undo::NOTHING },
     growing: &[events_table::GROWING, tasks::GROWING, holders::GROWING],
     health: health::health,
     ..Domain::EMPTY
