@@ -38,8 +38,13 @@ if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 "#;
 
 pub(super) fn completions_command() -> Command {
-    let command = Command::new("completions")
-        .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to print the script for"));
+    let command = Command::new("completions").arg(
+        Arg::new("shell")
+            .required(true)
+            .value_name("SHELL")
+            .value_parser(value_parser!(Shell))
+            .help("Shell to print the script for"),
+    );
     let notes = "In bash, zsh and fish, the script also completes names from the database.";
     let examples = [
         "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",

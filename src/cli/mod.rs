@@ -59,6 +59,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Errors and help come from the complete clap tree, because it also knows the flags of other commands.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let whole = |error: clap::Error| {
+        // Both trees print the same version.
         if error.kind() == clap::error::ErrorKind::DisplayVersion {
             return Err(error);
         }
