@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::place::Place;
 use crate::deploy::remotes::{hung, runs, started, with_git_of};
-use crate::support::{CAPABILITIES, Client, Http, Request, Scratch, eventually, finds, http, signal};
+use crate::support::{CAPABILITIES, Client, Http, Request, Scratch, eventually, finds, http, shell_wait, signal};
 
 /// Returns the capabilities of a client that supports the tasks extension.
 fn extension() -> Value {
@@ -21,7 +21,7 @@ pub fn client(place: &Place) -> Client {
     Client::modern_with(with_git_of(place).arg("serve"), extension())
 }
 
-/// Returns a place with a git source, and a git that answers only once the file `go` exists, or the place is gone.
+/// Returns a place with a git source, and a git that answers only once the file `go` exists.
 fn slow() -> Place {
     slow_on(Scratch::new())
 }
@@ -30,10 +30,8 @@ fn slow() -> Place {
 pub fn slow_on(scratch: Scratch) -> Place {
     let place = Place::on(scratch).and_git_source(&["codex: project"]);
     let git = finds("git").expect("git").display().to_string();
-    let there = place.scratch.path().display().to_string();
-    let script = format!(
-        "#!/bin/sh\nwhile [ -e '{there}' ] && [ ! -e '{there}/go' ]; do sleep 0.05; done\nexec '{git}' \"$@\"\n"
-    );
+    let wait = shell_wait(&place.scratch.path().join("go"));
+    let script = format!("#!/bin/sh\n{wait}\nexec '{git}' \"$@\"\n");
     let shim = place.write("bin/git", script);
     std::fs::set_permissions(shim, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     place

@@ -13,7 +13,7 @@ use super::free_port;
 use crate::deploy::tasks;
 use crate::support::gate::{Gate, Pass};
 use crate::support::postgres::Server;
-use crate::support::{Client, Scratch, eventually};
+use crate::support::{Client, Scratch, eventually, shell_wait};
 use crate::workflow::faults::begun;
 use crate::workflow::runs::Ground;
 
@@ -123,11 +123,7 @@ fn a_secrets_program_runs_once_while_the_database_is_unreachable() {
     for name in ["one", "two"] {
         // Each program runs twice: mcpkg reads both secrets for the step's arguments, and again for the request's
         // headers.
-        let script = format!(
-            "#!/bin/sh\necho {name} >> '{}'\nwhile [ ! -e '{}' ]; do sleep 0.05; done\necho value\n",
-            ran.display(),
-            gone.display()
-        );
+        let script = format!("#!/bin/sh\necho {name} >> '{}'\n{}\necho value\n", ran.display(), shell_wait(&gone));
         let program = ground.scratch.file(name, script);
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
         let reference = format!("{name}=command:{}", program.display());

@@ -37,7 +37,7 @@ pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;
 pub use scratch::{BINARY, Ran, Scratch};
 pub use seed::{cases, config, runs_all};
-pub use terminal::{FRAME, Screen, at_a_terminal, screen, screen_at, shown_on, typed_after, typed_on};
+pub use terminal::{Screen, at_a_terminal, screen, screen_at, shown_on, typed_after, typed_on};
 pub use upstream::{Upstream, skill};
 
 use std::io::Write;
@@ -46,6 +46,13 @@ use std::time::Duration;
 /// The maximum time that a test waits for an expected event, on a machine that is busy with other tests. It is not a
 /// measure of speed.
 pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Returns lines for `sh` that wait until a file exists. They fail once the file's folder is gone, so that no program
+/// waits on after its test.
+pub fn shell_wait(file: &std::path::Path) -> String {
+    let folder = file.parent().expect("a folder").display();
+    format!("while [ ! -e '{}' ]; do [ -d '{folder}' ] || exit 1; sleep 0.05; done", file.display())
+}
 
 /// Calls `f` repeatedly until it returns a value. Panics after the deadline. Pauses for as long as `f` takes, so that it
 /// leaves half of a processor to other tests.

@@ -207,7 +207,7 @@ fn a_build_whose_process_was_killed_is_listed_as_unfinished() {
 /// `a_build_ends_with_the_client_that_asked_for_it`.
 #[test]
 fn a_client_that_closes_its_input_but_still_reads_gets_its_answer() {
-    let waits = "build_cmd = \"sh -c 'echo > ../begun; while ! test -e ../go; do sleep 0.01; done'\"";
+    let waits = "build_cmd = \"sh -c 'echo > ../begun; while test -d .. && ! test -e ../go; do sleep 0.01; done'\"";
     let shop = Builds::new(&[("lib", waits)]);
     let Some(mut client) = shop.trusted_server() else { return };
     let id = client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));

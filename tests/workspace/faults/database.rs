@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{FINISH, Wrapper, assert_finished, error, imported};
-use crate::support::{Mount, Ran, eventually, skipped};
+use crate::support::{Mount, Ran, eventually, shell_wait, skipped};
 use crate::workspace::shop::Shop;
 
 /// Runs `$FAULT` when the first branch moves with its files.
@@ -47,7 +47,7 @@ fn a_database_that_is_locked_later_causes_an_undo() {
     let shop = imported::on_develop();
     let before = shop.state();
     let (reached, go) = (shop.scratch.path().join("reached"), shop.scratch.path().join("go"));
-    let fault = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.02; done", reached.display(), go.display());
+    let fault = format!("touch '{}'; {}", reached.display(), shell_wait(&go));
     let child = command(&shop, &fault)
         .args(FINISH)
         .stdout(std::process::Stdio::piped())
