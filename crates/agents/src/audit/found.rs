@@ -51,7 +51,7 @@ pub(super) struct Found<'t> {
 struct OfRule {
     id: &'static str,
     count: usize,
-    /// The last line with a finding. A text may be one line with millions of reasons for it.
+    /// The bytes of the last line with a finding. Such a line may have millions of further hits, which must cost little.
     line: Range<usize>,
 }
 
